@@ -1,0 +1,173 @@
+#include "kernel/uml.hpp"
+
+#include <algorithm>
+
+#include "core/assert.hpp"
+#include "kernel/machine.hpp"
+#include "kernel/world.hpp"
+
+namespace tapestry::kernel {
+
+using sched::Cpu;
+using sched::Work;
+
+Uml::Uml(Machine& guest, Machine& host, std::size_t host_cpu)
+    : guest_(guest), host_(host), host_cpu_(host_cpu), host_timer_(&Uml::timer_expired, this) {}
+
+void Uml::boot() {
+  Cpu& cpu = guest_.scheduler().cpu(0);
+  thread_ = &host_.scheduler().spawn(
+      {.name = guest_.name(), .affinity = sched::CpuMask{1} << host_cpu_},
+      [&cpu, this] {
+        Cpu& here = host_.cpu();
+        booted_at_ = here.now(here.settle());
+        cpu.run_idle_thread();
+      });
+}
+
+// --- the guest's CPU is a host thread ------------------------------------------------------------------------
+
+core::Nanos Uml::spend(Cpu&, core::Nanos amount, bool attentive) {
+  core::Nanos rest = amount;
+  for (;;) {
+    rest = host_.cpu().run_guest(rest, &signal_pending_);
+    if (signal_pending_) {
+      // Put off or not, a signal interrupts: its handler runs on the host and leaves a bit.
+      take_signals();
+      if (attentive) return rest;
+    }
+    if (rest.count() == 0) return rest;
+  }
+}
+
+// um_idle_sleep: block signals, look at the timer, sigsuspend, restore the mask.
+void Uml::idle(Cpu&) {
+  if (signal_pending_) return take_signals();
+  enter_host();
+  Cpu& before = host_.cpu();
+  before.charge(Work::syscall, 3);
+  const core::Instant start = before.now(before.settle());
+  woken_at_ = start;
+  const Cpu& guest_cpu = guest_.scheduler().cpu(0);
+  sleeps_.wait(host_.scheduler(),
+               [&] { return signal_pending_ || guest_cpu.attention_requested(); });
+  slept_ += woken_at_ - start;
+  leave_host();
+  take_signals();
+}
+
+// What happens on the guest's own CPU is seen when it settles, and what a host sends is a signal. That leaves
+// threads which are created while nothing runs.
+void Uml::notice(Cpu&) {
+  if (!host_.world().hub().a_cpu_runs()) sleeps_.wake_from_outside();
+}
+
+void Uml::kick(Cpu&, Cpu&) { TAPESTRY_ASSERT(false, "a UML guest has one CPU"); }
+
+void Uml::program_timer(Cpu&, core::Instant at) {
+  if (at == core::kNever && !host_timer_.armed()) return;
+  enter_host();
+  if (at == core::kNever)
+    host_timer_.cancel(host_.cpu());
+  else
+    host_timer_.arm(host_.cpu(), at);
+  leave_host();
+}
+
+void Uml::timer_expired(void* uml, std::uint64_t) { static_cast<Uml*>(uml)->post(sigalrm); }
+
+core::Nanos Uml::stolen() const {
+  const core::Instant now = thread_->scheduler().hub().timeline().now();
+  return now - booted_at_ - slept_ - thread_->cpu_time();
+}
+
+// --- signals --------------------------------------------------------------------------------------------------
+
+// On a CPU of the host. Signals of one kind merge.
+void Uml::post(Signal signal) {
+  Cpu& here = host_.cpu();
+  here.charge(Work::signal_send);
+  here.settle();
+  signals_ = static_cast<std::uint8_t>(signals_ | signal);
+  if (std::exchange(signal_pending_, true)) return;
+  guest_.scheduler().cpu(0).request_attention();
+  if (thread_ == nullptr) return;
+  if (sleeps_.anyone_waits()) {
+    woken_at_ = here.now(here.settle());
+    sleeps_.wake_one(here);
+  } else if (&thread_->cpu() != &here && thread_->state() == sched::Thread::State::running) {
+    here.charge(Work::resched_ipi);
+    here.settle();
+    thread_->cpu().time().kick(here, thread_->cpu());
+  }
+}
+
+void Uml::take_signals() {
+  if (!signal_pending_) return;
+  Cpu& here = host_.cpu();
+  here.enter_kernel();
+  const std::uint8_t taken = std::exchange(signals_, std::uint8_t{0});
+  signal_pending_ = false;
+  for (const Signal signal : {sigio, sigalrm}) {
+    if ((taken & signal) == 0) continue;
+    ++signals_delivered_;
+    host_.cpu().charge(Work::signal_deliver);
+  }
+  host_.cpu().leave_kernel();
+  Cpu& guest_cpu = guest_.scheduler().cpu(0);
+  if ((taken & sigio) != 0) sigio_bit_ = true;
+  if ((taken & sigalrm) != 0) guest_cpu.raise_local(sched::LocalInterrupt::timer);
+  guest_cpu.request_attention();
+}
+
+void Uml::descriptor_ready(irq::IrqLine& line) {
+  if (std::find(ready_.begin(), ready_.end(), &line) == ready_.end()) ready_.push_back(&line);
+  post(sigio);
+}
+
+std::size_t Uml::epoll_wait() {
+  std::size_t events = 0;
+  host_call([&] {
+    host_.cpu().settle();
+    events = std::min(ready_.size(), kEpollBatch);
+    host_.cpu().charge(Work::epoll_wait, static_cast<std::int64_t>(events));
+  });
+  return events;
+}
+
+// --- calls between the two kernels --------------------------------------------------------------------------
+
+void Uml::enter_host() {
+  Cpu& here = host_.cpu();
+  here.enter_kernel();
+  here.charge(Work::syscall);
+  here.settle();
+  ++host_calls_;
+}
+
+void Uml::leave_host() {
+  host_.cpu().leave_kernel();
+  guest_.scheduler().set_running(guest_.scheduler().cpu(0));
+}
+
+void Uml::trace_system_call() {
+  Cpu& here = host_.cpu();
+  here.enter_kernel();
+  for (const Work work : {Work::ptrace_stop, Work::ptrace_registers, Work::ptrace_fp_registers})
+    here.charge(work);
+  leave_host();
+}
+
+// --- the guest's interrupt controller ------------------------------------------------------------------------
+
+UmlInterrupts::UmlInterrupts(Uml& uml)
+    : irq::InterruptController(irq::ControllerOptions{.can_mask = false}), uml_(uml) {}
+
+void UmlInterrupts::deliver_lines(Cpu& cpu) {
+  uml_.take_signals();
+  uml_.read_events([&](irq::IrqLine& line) { handle(cpu, line); });
+}
+
+void UmlInterrupts::line_became_pending(irq::IrqLine& line) { uml_.descriptor_ready(line); }
+
+}  // namespace tapestry::kernel

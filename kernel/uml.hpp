@@ -1,0 +1,114 @@
+// User-Mode Linux: a kernel as a process of a host.
+//
+// Its CPU is a host thread. Its interrupts are signals: they cannot be masked, only put off in software, and
+// while they are put off they leave one pending bit, however many came. Devices are descriptors in one
+// edge-triggered epoll set, of which a signal handler reads up to 64 events at a time until there are none. A
+// system call of a guest process is a stop of a traced host process. Idling is a host sleep.
+// (arch/um/os-Linux/signal.c, arch/um/kernel/irq.c, arch/um/os-Linux/skas/process.c)
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+
+#include "irq/controller.hpp"
+#include "sched/time_source.hpp"
+#include "sched/timer.hpp"
+#include "sched/wait_queue.hpp"
+
+namespace tapestry::kernel {
+
+class Machine;
+
+class Uml final : public sched::TimeSource {
+ public:
+  static constexpr std::size_t kEpollBatch = 64;  // MAX_EPOLL_EVENTS
+
+  Uml(Machine& guest, Machine& host, std::size_t host_cpu);
+
+  // Creates the host thread that is the guest's CPU; once, when the guest's CPU exists.
+  void boot();
+
+  // sched::TimeSource, for the guest's CPU
+  core::Nanos spend(sched::Cpu& cpu, core::Nanos amount, bool attentive) override;
+  void idle(sched::Cpu& cpu) override;
+  void notice(sched::Cpu& cpu) override;
+  void kick(sched::Cpu& waker, sched::Cpu& cpu) override;
+  void program_timer(sched::Cpu& cpu, core::Instant at) override;
+
+  // A descriptor of the guest kernel has become ready: queues an epoll event and sends SIGIO. On a CPU of the
+  // host, which pays.
+  void descriptor_ready(irq::IrqLine& line);
+
+  // The guest side of SIGIO: reads the epoll set and runs the handlers, until nothing is left.
+  template <typename Handle>
+  void read_events(Handle handle) {
+    if (!sigio_bit_) return;
+    sigio_bit_ = false;
+    while (std::size_t events = epoll_wait()) {
+      for (; events > 0; --events) {
+        irq::IrqLine* line = ready_.front();
+        ready_.pop_front();
+        handle(*line);
+      }
+    }
+  }
+  // Takes the signals that have come: pays for their delivery, sets the guest's pending bits.
+  void take_signals();
+
+  // One system call of the guest kernel to its host, from a settled guest: `body` runs in the host's kernel.
+  template <typename Body>
+  void host_call(Body body) {
+    enter_host();
+    body();
+    leave_host();
+  }
+  // The tracer's work for one system call of a guest process.
+  void trace_system_call();
+
+  sched::Thread& thread() { return *thread_; }
+  std::uint64_t signals_delivered() const { return signals_delivered_; }
+  std::uint64_t host_calls() const { return host_calls_; }
+  // Time in which the guest wanted to run and its host did something else, up to now.
+  core::Nanos stolen() const;
+
+ private:
+  enum Signal : std::uint8_t { sigio = 1, sigalrm = 2 };
+
+  void post(Signal signal);
+  std::size_t epoll_wait();
+  void enter_host();
+  void leave_host();
+  static void timer_expired(void* uml, std::uint64_t);
+
+  Machine& guest_;
+  Machine& host_;
+  std::size_t host_cpu_;
+  sched::Thread* thread_ = nullptr;
+  sched::Timer host_timer_;
+  sched::WaitQueue sleeps_{"signals"};
+  std::deque<irq::IrqLine*> ready_;  // the epoll set's ready list: each line at most once
+  std::uint8_t signals_ = 0;         // sent and not yet delivered
+  bool signal_pending_ = false;      // signals_ != 0, where the host thread looks
+  bool sigio_bit_ = false;           // delivered to the guest, not yet acted on
+  core::Instant booted_at_{};
+  core::Instant woken_at_{};
+  core::Nanos slept_{0};
+  std::uint64_t signals_delivered_ = 0;
+  std::uint64_t host_calls_ = 0;
+};
+
+// The interrupt controller of a UML guest: masks are empty functions, lines arrive through epoll.
+class UmlInterrupts final : public irq::InterruptController {
+ public:
+  explicit UmlInterrupts(Uml& uml);
+
+ protected:
+  void deliver_lines(sched::Cpu& cpu) override;
+  void line_became_pending(irq::IrqLine& line) override;
+
+ private:
+  Uml& uml_;
+};
+
+}  // namespace tapestry::kernel
