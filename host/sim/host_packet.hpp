@@ -1,0 +1,32 @@
+// What a tap and a packet socket have in common: a frame becomes a packet of the host's, or stops
+// being one, by a copy, and both cost the same.
+#pragma once
+
+#include "core/packet.hpp"
+#include "host/frame_copy.hpp"
+#include "net/stack.hpp"
+#include "sched/cpu.hpp"
+
+namespace tapestry::host::sim {
+
+// Beyond one page a packet's data takes further pages, which have a price of their own.
+inline constexpr std::size_t kPageBytes = 4096;
+
+// The frame as a packet of the host's, marked as what comes from a device or goes to one. Empty if
+// there is no memory. Charges nothing, so that a caller that has just seen room in its send buffer
+// can take it: charge_copy_into_host follows.
+core::PacketPtr copy_into_host(net::Stack& stack, const core::Packet& frame, VnetHeader header);
+
+inline void charge_copy_into_host(sched::Cpu& cpu, const core::Packet& packet) {
+  cpu.charge(sched::Work::packet_alloc);
+  if (packet.length() > kPageBytes) cpu.charge(sched::Work::packet_pages);
+  cpu.charge(sched::Work::user_copy_io, 1, static_cast<std::int64_t>(packet.length()));
+}
+
+// For a packet that was copied out to a reader and is freed.
+inline void charge_copy_out_of_host(sched::Cpu& cpu, std::size_t stored_bytes) {
+  cpu.charge(sched::Work::user_copy_io, 1, static_cast<std::int64_t>(stored_bytes));
+  cpu.charge(sched::Work::packet_free);
+}
+
+}  // namespace tapestry::host::sim
