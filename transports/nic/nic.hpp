@@ -1,0 +1,60 @@
+// A plain network card's driver, after e1000: one ring pair, two doorbells, one interrupt line,
+// NAPI.
+//
+// Transmit: fill a descriptor, ring unless more is promised. Interrupt: mask the line, schedule the
+// poll. Poll: clean what was sent (that never counts), receive up to the budget, give buffers back
+// on the way; with less than a budget done, complete, unmask, and look at both rings once more,
+// since what came between the last look and the unmasking may never interrupt again.
+#pragma once
+
+#include "host/descriptor_ring.hpp"
+#include "transports/environment.hpp"
+
+namespace tapestry::transports {
+
+struct NicOptions {
+  bool transmit_checksum = false;  // ethtool -K tx
+  bool receive_checksum = false;   // ethtool -K rx
+};
+
+class Nic final : public net::Driver, public irq::InterruptHandler, public irq::NapiPoller {
+ public:
+  // Buffers per doorbell (E1000_RX_BUFFER_WRITE); in a ring shorter than twice that, half of the
+  // ring.
+  static constexpr std::size_t kReceiveWrite = 16;
+
+  Nic(DriverEnvironment environment, host::NicPort port, NicOptions options);
+
+  // Routed to the card by whoever builds the machine.
+  irq::IrqLine& line() { return line_; }
+  irq::Napi& napi() { return napi_; }
+
+  std::string_view kind() const override { return "nic"; }
+  net::Features features() const override;
+  void open() override;
+  void close() override;
+  net::Transmit transmit(core::PacketPtr& packet, net::TxQueue& queue) override;
+  void interrupt() override;
+  int poll(int budget) override;
+
+ private:
+  void clean_transmitted();
+  int receive(int budget);
+  void give_buffers(std::size_t count);
+  void look_again();
+  void empty(host::DescriptorRing& ring);
+
+  DriverEnvironment environment_;
+  host::NicPort port_;
+  NicOptions options_;
+  irq::IrqLine& line_;
+  irq::Napi napi_;
+  irq::JiffyTimer memory_timer_;  // when the card could not be given any buffer
+  std::size_t receive_write_;
+  std::size_t missing_ = 0;     // receive descriptors without a buffer
+  core::PacketBatch sent_;      // being freed
+  core::PacketBatch received_;  // being handed up
+  core::PacketBatch buffers_;   // being given to the card
+};
+
+}  // namespace tapestry::transports
