@@ -1,0 +1,137 @@
+// The tables of all attributes. Each fields_*.cpp declares those of one part of a scenario.
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/scenario/field.hpp"
+#include "app/scenario/scenario.hpp"
+
+namespace tapestry::app {
+
+// ---- The words of enumerations, in the order of their values -----------------------------------------------
+
+template <>
+struct Words<Platform> {
+  static constexpr std::array<std::string_view, 2> kWords = {"native", "uml"};
+};
+template <>
+struct Words<Preempt> {
+  static constexpr std::array<std::string_view, 3> kWords = {"none", "voluntary", "full"};
+};
+template <>
+struct Words<Transport> {
+  static constexpr std::array<std::string_view, 3> kWords = {"tap", "hybrid", "raw"};
+};
+template <>
+struct Words<Behaviour> {
+  static constexpr std::array<std::string_view, 2> kWords = {"contract", "uml-6.1"};
+};
+template <>
+struct Words<Checksum> {
+  static constexpr std::array<std::string_view, 2> kWords = {"software", "offload"};
+};
+template <>
+struct Words<ReplayTiming> {
+  static constexpr std::array<std::string_view, 3> kWords = {"original", "scaled", "fixed"};
+};
+template <>
+struct Words<CaptureChecksums> {
+  static constexpr std::array<std::string_view, 2> kWords = {"complete", "as-seen"};
+};
+
+// ---- Kinds: what selects a table, in the order of the variant's alternatives -------------------------------
+
+struct KindHelp {
+  std::string_view word;
+  std::string_view help;
+};
+
+inline constexpr std::array<KindHelp, 2> kPlatforms = {{
+    {"native", "a kernel on hardware of its own"},
+    {"uml", "User-Mode Linux: a kernel that is a process of its host; interrupts are signals"},
+}};
+
+inline constexpr std::array<KindHelp, 5> kDeviceKinds = {{
+    {"tap", "a tap: a network device on one side, a descriptor for a guest on the other"},
+    {"legacy-tap", "UML's first tap driver: one call per packet, no offloads"},
+    {"vector", "UML's vector driver; may also be given as UML's own line, line: \"vec0:transport=...\""},
+    {"veth", "one end of a pair of virtual Ethernet devices"},
+    {"nic", "a plain network card: one ring pair, a doorbell, one interrupt line"},
+}};
+
+inline constexpr std::array<KindHelp, 5> kWorkloadKinds = {{
+    {"replay", "sends the frames of a capture, each from the side that sent it"},
+    {"udp-stream", "sends UDP datagrams one way"},
+    {"udp-rr", "UDP requests and responses in turn, one outstanding per session"},
+    {"ping", "ICMP echo requests"},
+    {"syscall", "reads of /dev/zero and writes to /dev/null, as dd makes them"},
+}};
+
+// ---- Tables ------------------------------------------------------------------------------------------------
+
+// What the file says before and beside its sections.
+struct Heading {
+  std::string schema;
+  std::string title;
+  std::string about;
+};
+
+struct PublishedEntry {
+  MetricName name;
+  Published published;
+};
+
+struct ExpectEntry {
+  std::string that;
+  std::string because;
+};
+
+const Fields<Heading>& heading_fields();
+const Fields<Scenario>& run_fields();  // seed, costs, stop
+const Fields<Machine>& machine_fields(Platform platform);
+const Fields<Sysctls>& sysctl_fields();
+const Fields<Device>& device_fields(std::string_view kind);
+const Fields<Link>& link_fields();
+const Fields<Workload>& workload_fields();
+const Fields<Capture>& capture_fields();
+const Fields<PublishedEntry>& published_fields();
+const Fields<ExpectEntry>& expect_fields();
+
+// The attributes that only this kind of device or workload has.
+template <class Kind>
+const Fields<Kind>& kind_fields();
+
+template <>
+const Fields<TapDevice>& kind_fields<TapDevice>();
+template <>
+const Fields<LegacyTapDevice>& kind_fields<LegacyTapDevice>();
+template <>
+const Fields<VectorDevice>& kind_fields<VectorDevice>();
+template <>
+const Fields<VethDevice>& kind_fields<VethDevice>();
+template <>
+const Fields<NicDevice>& kind_fields<NicDevice>();
+template <>
+const Fields<ReplayWorkload>& kind_fields<ReplayWorkload>();
+template <>
+const Fields<UdpStreamWorkload>& kind_fields<UdpStreamWorkload>();
+template <>
+const Fields<UdpRequestResponseWorkload>& kind_fields<UdpRequestResponseWorkload>();
+template <>
+const Fields<PingWorkload>& kind_fields<PingWorkload>();
+template <>
+const Fields<SyscallWorkload>& kind_fields<SyscallWorkload>();
+
+// The attribute that selects the kind: `kind` of devices and workloads, `platform` of machines.
+template <std::size_t count>
+Attribute selector(std::string name, const std::array<KindHelp, count>& kinds) {
+  Attribute attribute = attribute_of(std::move(name), AttributeType::choice,
+                                     {.required = true, .help = "selects the other attributes"});
+  for (const KindHelp& kind : kinds) attribute.choices.emplace_back(kind.word);
+  return attribute;
+}
+
+}  // namespace tapestry::app

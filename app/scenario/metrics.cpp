@@ -1,0 +1,48 @@
+// The metrics that runs report, by name.
+#include "app/scenario/expectation.hpp"
+
+namespace tapestry::app {
+
+const std::vector<MetricHelp>& metric_table() {
+  static const std::vector<MetricHelp> table = {
+      {"throughput_bps", "payload bits delivered per second"},
+      {"packets_per_second", "datagrams or frames delivered per second"},
+      {"transactions_per_second", "requests answered per second"},
+      {"latency_min_ns", "the shortest round trip, or way of a replayed frame"},
+      {"latency_mean_ns", "their mean"},
+      {"latency_p50_ns", "the time that half of them stay within"},
+      {"latency_p90_ns", "that 90% stay within"},
+      {"latency_p99_ns", "that 99% stay within"},
+      {"latency_p999_ns", "that 99.9% stay within"},
+      {"latency_max_ns", "the longest"},
+      {"call_mean_ns", "mean time of one read or write, in workload syscall"},
+      {"packets", "packets delivered while measured"},
+      {"bytes", "payload bytes delivered while measured"},
+      {"lost", "packets sent and not delivered"},
+      {"syscalls", "system calls that the guest's device makes on its host"},
+      {"packets_per_syscall", "packets moved by one of them, on average"},
+      {"bytes_per_syscall", "bytes of frames moved by one of them, on average"},
+      {"syscalls_per_packet", "the inverse of packets_per_syscall"},
+      {"interrupts", "interrupts taken by all machines"},
+      {"batch_mean", "packets of one poll, transmit or call that moved any, on average"},
+      {"batch_max", "the most packets of one of them"},
+      {"context_switches", "switches between threads, on all machines"},
+      {"time_squeeze", "rounds of NET_RX cut short with work left"},
+      {"drops", "packets dropped, for whatever reason"},
+      {"duration_ns", "virtual time that was measured"},
+  };
+  return table;
+}
+
+std::vector<std::string> metric_names(const std::vector<std::string>& machine_names) {
+  std::vector<std::string> names;
+  for (const MetricHelp& metric : metric_table()) names.emplace_back(metric.name);
+  for (const std::string& machine : machine_names) {
+    for (const char* const context : {"", "hardirq_", "softirq_", "task_"}) {
+      names.push_back(machine + "_cpu_" + context + "percent");
+    }
+  }
+  return names;
+}
+
+}  // namespace tapestry::app
