@@ -1,0 +1,113 @@
+#include "app/cli/cli.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "app/cli/commands.hpp"
+#include "app/version.hpp"
+
+namespace tapestry::app {
+
+namespace {
+
+std::string version_text() {
+  return fmt::format("tapestry {} ({})\n{}, Boost {}", version(), commit(), compiler(), boost());
+}
+
+std::chrono::milliseconds milliseconds_of(const std::string& text) {
+  const auto parsed = core::parse_duration(text);
+  if (!parsed) throw CLI::ValidationError("--timeout", parsed.error().message);
+  return std::chrono::duration_cast<std::chrono::milliseconds>(*parsed);
+}
+
+CaptureRequest capture_of(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos) return {"", text};
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+void add_scenario_options(CLI::App& command, ScenarioArguments& scenario) {
+  command.add_option("FILE", scenario.file, "the scenario; - for standard input")->required();
+  command.add_option("--set", scenario.overrides, "path=value: change the scenario")
+      ->allow_extra_args(false);
+  command.add_option("--seed", scenario.seed, "use this seed instead of the scenario's");
+}
+
+struct Options {
+  RunArguments run;
+  std::vector<std::string> captures;
+  std::string timeout;
+  bool json = false;
+  bool csv = false;
+  bool quiet = false;
+};
+
+void add_run_options(CLI::App& command, Options& options) {
+  add_scenario_options(command, options.run.scenario);
+  command.add_option("--variant", options.run.runner.variants, "only this variant (repeatable)")
+      ->allow_extra_args(false);
+  command.add_option("--workload", options.run.runner.workloads, "only this workload (repeatable)")
+      ->allow_extra_args(false);
+  command.add_option("--timeout", options.timeout, "give up after this much wall time, as in 60s");
+}
+
+void finish(Options& options) {
+  RunArguments& run = options.run;
+  if (options.json) run.format = Format::json;
+  if (options.csv) run.format = Format::csv;
+  if (!options.timeout.empty()) run.runner.timeout = milliseconds_of(options.timeout);
+  for (const std::string& capture : options.captures)
+    run.runner.captures.push_back(capture_of(capture));
+  if (run.settle == "always") run.runner.settle_mode = sched::SettleMode::always;
+  if (run.settle == "random") run.runner.settle_mode = sched::SettleMode::random;
+  run.runner.progress = !options.quiet && isatty(STDERR_FILENO) == 1;
+}
+
+}  // namespace
+
+int run_command_line(int argc, char** argv) {
+  CLI::App app("Tapestry replays network datapaths in virtual time.", "tapestry");
+  app.set_version_flag("--version", version_text());
+  app.require_subcommand(1);
+
+  Options options;
+  CLI::App* run = app.add_subcommand("run", "run a scenario and print its results");
+  add_run_options(*run, options);
+  run->add_option("--pcap", options.captures, "[machine.device=]FILE: capture there (repeatable)")
+      ->allow_extra_args(false);
+  run->add_option("--settle", options.run.settle, "when charges are paid: always, seams, random")
+      ->check(CLI::IsMember({"always", "seams", "random"}));
+  run->add_flag("-q,--quiet", options.quiet, "no progress line");
+  CLI::Option* json = run->add_flag("--json", options.json, "results as one JSON document");
+  run->add_flag("--csv", options.csv, "results as CSV")->excludes(json);
+
+  CLI::App* verify = app.add_subcommand(
+      "verify", "run a scenario twice and in every settle mode, and compare the fingerprints");
+  add_run_options(*verify, options);
+
+  std::vector<std::string> files;
+  std::vector<std::string> overrides;
+  CLI::App* check = app.add_subcommand("check", "read scenarios and report what is wrong with them");
+  check->add_option("FILE", files, "scenarios; - for standard input")->required();
+  check->add_option("--set", overrides, "path=value: change them")->allow_extra_args(false);
+
+  std::string what = "scenarios";
+  CLI::App* list = app.add_subcommand("list", "list what there is");
+  list->add_option("WHAT", what, "scenarios, metrics, attributes, kernels")
+      ->check(CLI::IsMember({"scenarios", "metrics", "attributes", "kernels"}));
+
+  try {
+    app.parse(argc, argv);
+    finish(options);
+  } catch (const CLI::ParseError& error) {
+    const int code = app.exit(error);
+    return code == 0 ? kGood : kUsage;
+  }
+  if (*run) return run_scenario_command(options.run);
+  if (*verify) return verify_command(options.run);
+  if (*check) return check_command(files, overrides);
+  return list_command(what);
+}
+
+}  // namespace tapestry::app

@@ -1,0 +1,204 @@
+#include "app/cli/commands.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+#include <iterator>
+#include <optional>
+
+#include "app/cli/cli.hpp"
+#include "app/results/output.hpp"
+#include "app/scenario/attribute.hpp"
+#include "app/scenario/loader.hpp"
+#include "kernel/era.hpp"
+
+namespace tapestry::app {
+
+namespace {
+
+LoadedScenario load(const std::string& file, const std::vector<std::string>& overrides) {
+  LoadOptions options;
+  options.overrides = overrides;
+  options.costs_folders = {"scenarios/costs"};
+  if (file != "-") return load_scenario(file, options);
+  const std::string text{std::istreambuf_iterator<char>(std::cin), {}};
+  return parse_scenario(text, "-", options);
+}
+
+void print(const std::vector<Diagnostic>& diagnostics, const std::string& file) {
+  for (const Diagnostic& diagnostic : diagnostics)
+    fmt::print(stderr, "{}\n", diagnostic.format(file == "-" ? "<stdin>" : file));
+}
+
+Provenance provenance_of(const RunArguments& arguments) {
+  return {arguments.scenario.file, arguments.scenario.overrides, arguments.settle};
+}
+
+// A name that was asked for and does not exist is an error, not an empty table.
+bool names_exist(const ScenarioFile& file, const RunnerOptions& options) {
+  bool good = true;
+  const auto look = [&](const char* what, const std::vector<std::string>& wanted, auto has) {
+    for (const std::string& name : wanted) {
+      if (has(name)) continue;
+      fmt::print(stderr, "error: the scenario has no {} called {}\n", what, name);
+      good = false;
+    }
+  };
+  look("variant", options.variants, [&](const std::string& name) {
+    return std::any_of(file.variants.begin(), file.variants.end(),
+                       [&](const Scenario& scenario) { return scenario.variant == name; });
+  });
+  look("workload", options.workloads, [&](const std::string& name) {
+    return std::any_of(file.variants.begin(), file.variants.end(), [&](const Scenario& scenario) {
+      return std::any_of(scenario.workloads.begin(), scenario.workloads.end(),
+                         [&](const Workload& workload) { return workload.name == name; });
+    });
+  });
+  for (const CaptureRequest& request : options.captures) {
+    if (request.device.empty()) continue;
+    const auto has_device = [&](const Scenario& scenario) {
+      return std::any_of(scenario.devices.begin(), scenario.devices.end(),
+                         [&](const Device& device) { return device.name == request.device; });
+    };
+    if (std::any_of(file.variants.begin(), file.variants.end(), has_device)) continue;
+    fmt::print(stderr, "error: the scenario has no device called {}\n", request.device);
+    good = false;
+  }
+  return good;
+}
+
+int exit_code_of(const RunReport& report) {
+  switch (report.ending) {
+    case Ending::complete: return kGood;
+    case Ending::interrupted: return kInterrupted;
+    case Ending::timed_out:
+    case Ending::stuck: return kWatchdog;
+    case Ending::failed: break;
+  }
+  return kHostError;
+}
+
+}  // namespace
+
+std::optional<ScenarioFile> load_or_explain(const ScenarioArguments& arguments) {
+  std::vector<std::string> overrides = arguments.overrides;
+  if (!arguments.seed.empty()) overrides.push_back("seed=" + arguments.seed);
+  LoadedScenario loaded = load(arguments.file, overrides);
+  print(loaded.diagnostics, arguments.file);
+  return std::move(loaded.scenario);
+}
+
+int run_scenario_command(const RunArguments& arguments) {
+  const auto file = load_or_explain(arguments.scenario);
+  if (!file || !names_exist(*file, arguments.runner)) return kUsage;
+  const RunReport report = run_scenario(*file, arguments.runner);
+  const auto judged = judge_all(*file, report);
+  const Provenance provenance = provenance_of(arguments);
+  std::string text;
+  switch (arguments.format) {
+    case Format::table: text = print_table(*file, report, judged, provenance); break;
+    case Format::json: text = print_json(*file, report, judged, provenance); break;
+    case Format::csv: text = print_csv(*file, report, provenance); break;
+  }
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
+    fmt::print(stderr, "error: the results could not be written\n");
+    return kHostError;
+  }
+  for (const RunResult& result : report.results)
+    if (!result.warning.empty()) fmt::print(stderr, "warning: {}\n", result.warning);
+  if (!report.error.empty()) fmt::print(stderr, "error: {}\n", report.error);
+  if (report.ending == Ending::interrupted) fmt::print(stderr, "interrupted: results are partial\n");
+  if (const int code = exit_code_of(report); code != kGood) return code;
+  const bool all_hold = std::all_of(judged.begin(), judged.end(),
+                                    [](const JudgedExpectation& one) { return one.verdict.passed; });
+  return all_hold ? kGood : kExpectationFailed;
+}
+
+int check_command(const std::vector<std::string>& files, const std::vector<std::string>& overrides) {
+  int code = kGood;
+  for (const std::string& file : files) {
+    const LoadedScenario loaded = load(file, overrides);
+    print(loaded.diagnostics, file);
+    if (!loaded.scenario) {
+      code = kUsage;
+      continue;
+    }
+    std::size_t runs = 0;
+    for (const Scenario& scenario : loaded.scenario->variants) runs += scenario.workloads.size();
+    fmt::print("{}: good: {} variants, {} runs\n", file, loaded.scenario->variants.size(), runs);
+  }
+  return code;
+}
+
+int list_command(const std::string& what) {
+  if (what == "scenarios") {
+    std::vector<std::filesystem::path> paths;
+    std::error_code failure;
+    for (const auto& entry : std::filesystem::directory_iterator("scenarios", failure))
+      if (entry.path().extension() == ".yaml") paths.push_back(entry.path());
+    std::sort(paths.begin(), paths.end());
+    for (const auto& path : paths) {
+      const LoadedScenario loaded = load(path.string(), {});
+      fmt::print("{:<40} {}\n", path.string(), loaded.scenario ? loaded.scenario->title : "(not valid)");
+    }
+  } else if (what == "metrics") {
+    for (const MetricHelp& metric : metric_table()) fmt::print("{:<26} {}\n", metric.name, metric.help);
+  } else if (what == "kernels") {
+    for (const char* version : {"2.6.22", "2.6.36", "3.7", "4.18", "5.5", "6.1", "6.13", "6.18"})
+      if (const auto era = kernel::era_of(version)) fmt::print("{}\n", era->name);
+  } else {
+    for (const AttributeGroup& group : attribute_groups()) {
+      fmt::print("{}{}\n", group.title, group.help.empty() ? "" : ": " + group.help);
+      for (const Attribute& attribute : group.attributes) {
+        std::string range;
+        if (!attribute.low.empty() || !attribute.high.empty())
+          range = fmt::format(" [{} .. {}]", attribute.low, attribute.high);
+        const std::string assumed = attribute.required         ? " (required)"
+                                    : attribute.assumed.empty() ? ""
+                                                                : " (default " + attribute.assumed + ")";
+        fmt::print("  {:<22} {:<9} {}{}{}\n", attribute.name, type_name(attribute.type), attribute.help, range,
+                   assumed);
+      }
+    }
+  }
+  return kGood;
+}
+
+int verify_command(const RunArguments& arguments) {
+  const auto file = load_or_explain(arguments.scenario);
+  if (!file || !names_exist(*file, arguments.runner)) return kUsage;
+  struct Attempt {
+    const char* name;
+    sched::SettleMode mode;
+  };
+  static constexpr Attempt kAttempts[] = {{"seams", sched::SettleMode::seams},
+                                          {"seams, again", sched::SettleMode::seams},
+                                          {"always", sched::SettleMode::always},
+                                          {"random", sched::SettleMode::random}};
+  std::optional<RunReport> first;
+  for (const Attempt& attempt : kAttempts) {
+    RunnerOptions options = arguments.runner;
+    options.settle_mode = attempt.mode;
+    RunReport report = run_scenario(*file, options);
+    if (report.ending != Ending::complete) {
+      fmt::print(stderr, "error: {}\n", report.error.empty() ? "interrupted" : report.error);
+      return exit_code_of(report);
+    }
+    fmt::print("{:<14} {}\n", attempt.name, report.fingerprint);
+    if (!first) {
+      first = std::move(report);
+      continue;
+    }
+    for (std::size_t i = 0; i < report.results.size(); ++i) {
+      if (report.results[i].fingerprint == first->results[i].fingerprint) continue;
+      fmt::print(stderr, "error: {}.{} differs between \"{}\" and \"{}\"\n", report.results[i].variant,
+                 report.results[i].workload, kAttempts[0].name, attempt.name);
+      return kNotDeterministic;
+    }
+  }
+  return kGood;
+}
+
+}  // namespace tapestry::app

@@ -1,0 +1,34 @@
+// What each subcommand does, with its options filled in.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "app/run/runner.hpp"
+
+namespace tapestry::app {
+
+enum class Format : std::uint8_t { table, json, csv };
+
+struct ScenarioArguments {
+  std::string file;                    // "-": standard input
+  std::vector<std::string> overrides;  // --set
+  std::string seed;                    // --seed; empty: the scenario's
+};
+
+struct RunArguments {
+  ScenarioArguments scenario;
+  Format format = Format::table;
+  RunnerOptions runner;
+  std::string settle = "seams";
+};
+
+int run_scenario_command(const RunArguments& arguments);
+int check_command(const std::vector<std::string>& files, const std::vector<std::string>& overrides);
+int list_command(const std::string& what);
+int verify_command(const RunArguments& arguments);
+
+// Prints every diagnostic on standard error; nothing if there are any.
+std::optional<ScenarioFile> load_or_explain(const ScenarioArguments& arguments);
+
+}  // namespace tapestry::app

@@ -1,0 +1,57 @@
+#include "app/results/metrics.hpp"
+
+#include "transports/vector/vector.hpp"
+
+namespace tapestry::app {
+
+namespace {
+
+host::charged::PortFigures& operator+=(host::charged::PortFigures& sum,
+                                       const host::charged::PortFigures& port) {
+  sum.send_calls += port.send_calls;
+  sum.send_frames += port.send_frames;
+  sum.send_bytes += port.send_bytes;
+  sum.receive_calls += port.receive_calls;
+  sum.receive_frames += port.receive_frames;
+  sum.receive_bytes += port.receive_bytes;
+  sum.empty_receives += port.empty_receives;
+  sum.partial_sends += port.partial_sends;
+  sum.send_would_block += port.send_would_block;
+  sum.send_no_buffers += port.send_no_buffers;
+  sum.send_failed += port.send_failed;
+  sum.truncated_frames += port.truncated_frames;
+  return sum;
+}
+
+void count_napi(Counters& counters, const irq::Napi& napi) {
+  counters.polls += napi.figures().polls - napi.figures().empty_polls;
+  counters.poll_packets += napi.figures().packets;
+}
+
+}  // namespace
+
+Counters Counters::read(RunWorld& run) {
+  Counters counters;
+  counters.at = run.world().timeline().now();
+  for (kernel::Machine* machine : run.machines()) {
+    counters.usage.push_back(machine->usage());
+    counters.system_calls.push_back(machine->system_calls());
+    std::uint64_t interrupts = 0;
+    for (const auto& line : machine->interrupts().lines()) interrupts += line->delivered();
+    counters.interrupts.push_back(interrupts);
+    for (std::size_t cpu = 0; cpu < machine->scheduler().cpus(); ++cpu) {
+      counters.context_switches += machine->scheduler().cpu(cpu).context_switches();
+      counters.time_squeeze += machine->napi().figures(cpu).time_squeeze;
+    }
+  }
+  for (net::Device* device : run.hardware().devices()) {
+    if (auto* vector = dynamic_cast<transports::Vector*>(&device->driver()))
+      count_napi(counters, vector->napi());
+    if (auto* nic = dynamic_cast<transports::Nic*>(&device->driver())) count_napi(counters, nic->napi());
+  }
+  for (const host::charged::PacketIo& port : run.hardware().ports()) counters.port += port.figures();
+  counters.ledger = run.world().packets().close();
+  return counters;
+}
+
+}  // namespace tapestry::app

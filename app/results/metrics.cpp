@@ -1,0 +1,143 @@
+#include "app/results/metrics.hpp"
+
+#include <algorithm>
+
+namespace tapestry::app {
+
+namespace {
+
+using sched::ContextKind;
+
+struct Summary {
+  RunResult result;
+  const Counters& before;
+  const Counters& after;
+
+  void set(const std::string& name, std::uint64_t value) {
+    result.metrics[name] = static_cast<std::int64_t>(value);
+  }
+  void set(const std::string& name, core::Nanos value) { result.metrics[name] = value.count(); }
+  void set_ratio(const std::string& name, double numerator, double denominator) {
+    if (denominator > 0) result.metrics[name] = numerator / denominator;
+  }
+  double per_second(std::uint64_t count) const {
+    return static_cast<double>(count) * 1e9 / static_cast<double>(result.outcome.window.count());
+  }
+};
+
+void add_traffic(Summary& summary) {
+  const workloads::Outcome& outcome = summary.result.outcome;
+  summary.set("duration_ns", outcome.window);
+  if (outcome.calls) {
+    summary.set_ratio("call_mean_ns", static_cast<double>(outcome.call_time.count()),
+                      static_cast<double>(*outcome.calls));
+    return;
+  }
+  summary.set("packets", outcome.window_packets);
+  summary.set("bytes", outcome.window_bytes);
+  std::uint64_t sent = 0;
+  std::uint64_t received = 0;
+  for (const workloads::FlowResult& flow : outcome.flows) {
+    sent += flow.sent_packets;
+    received += flow.received_packets;
+  }
+  summary.set("lost", sent > received ? sent - received : 0);
+  if (outcome.window.count() > 0) {
+    summary.result.metrics["throughput_bps"] = summary.per_second(outcome.window_bytes * 8);
+    summary.result.metrics["packets_per_second"] = summary.per_second(outcome.window_packets);
+    if (outcome.transactions)
+      summary.result.metrics["transactions_per_second"] = summary.per_second(*outcome.transactions);
+  }
+  if (!outcome.latency || outcome.latency->count() == 0) return;
+  const workloads::Latency& latency = *outcome.latency;
+  summary.set("latency_min_ns", latency.min());
+  summary.set("latency_mean_ns", latency.mean());
+  summary.set("latency_p50_ns", latency.percentile(50'000));
+  summary.set("latency_p90_ns", latency.percentile(90'000));
+  summary.set("latency_p99_ns", latency.percentile(99'000));
+  summary.set("latency_p999_ns", latency.percentile(99'900));
+  summary.set("latency_max_ns", latency.max());
+}
+
+void add_port(Summary& summary) {
+  const host::charged::PortFigures& port = summary.after.port;
+  const host::charged::PortFigures& was = summary.before.port;
+  const std::uint64_t calls = port.calls() - was.calls();
+  if (calls > 0) {
+    const std::uint64_t frames =
+        port.send_frames + port.receive_frames - was.send_frames - was.receive_frames;
+    const std::uint64_t bytes = port.send_bytes + port.receive_bytes - was.send_bytes - was.receive_bytes;
+    const std::uint64_t empty = port.empty_receives - was.empty_receives;
+    summary.set("syscalls", calls);
+    summary.set_ratio("packets_per_syscall", static_cast<double>(frames), static_cast<double>(calls));
+    summary.set_ratio("bytes_per_syscall", static_cast<double>(bytes), static_cast<double>(calls));
+    summary.set_ratio("syscalls_per_packet", static_cast<double>(calls), static_cast<double>(frames));
+    summary.set_ratio("batch_mean", static_cast<double>(frames), static_cast<double>(calls - empty));
+  } else {
+    summary.set_ratio("batch_mean",
+                      static_cast<double>(summary.after.poll_packets - summary.before.poll_packets),
+                      static_cast<double>(summary.after.polls - summary.before.polls));
+  }
+}
+
+void add_machine(Summary& summary, std::size_t machine, const std::string& name, double elapsed_ns) {
+  if (elapsed_ns <= 0) return;
+  const sched::Usage usage = summary.after.usage[machine] - summary.before.usage[machine];
+  const auto percent = [&](core::Nanos spent) {
+    return static_cast<double>(spent.count()) * 100.0 / elapsed_ns;
+  };
+  const double task = percent(usage.of(ContextKind::user) + usage.of(ContextKind::system));
+  auto& metrics = summary.result.metrics;
+  metrics[name + "_cpu_percent"] = percent(usage.busy());
+  metrics[name + "_cpu_task_percent"] = task;
+  metrics[name + "_cpu_softirq_percent"] = percent(usage.of(ContextKind::softirq));
+  metrics[name + "_cpu_hardirq_percent"] = percent(usage.of(ContextKind::hardirq));
+  auto& rows = summary.result.cpu;
+  rows.emplace_back(name + " user", percent(usage.of(ContextKind::user)));
+  rows.emplace_back(name + " system", percent(usage.of(ContextKind::system)));
+  rows.emplace_back(name + " softirq", percent(usage.of(ContextKind::softirq)));
+  rows.emplace_back(name + " irq", percent(usage.of(ContextKind::hardirq)));
+  rows.emplace_back(name + " guest", percent(usage.guest()));
+  rows.emplace_back(name + " steal", percent(usage.stolen()));
+}
+
+void add_drops(Summary& summary) {
+  std::uint64_t drops = 0;
+  for (std::size_t reason = 0; reason < core::kDropReasons; ++reason) {
+    const std::uint64_t packets =
+        summary.after.ledger.dropped[reason].packets - summary.before.ledger.dropped[reason].packets;
+    if (packets == 0) continue;
+    drops += packets;
+    summary.result.drops.emplace_back(core::name_of(static_cast<core::DropReason>(reason)), packets);
+  }
+  summary.set("drops", drops);
+}
+
+}  // namespace
+
+RunResult summarise(RunWorld& run, const Counters& before, const Counters& after,
+                    const std::vector<std::string>& machine_names) {
+  Summary summary{{}, before, after};
+  summary.result.outcome = run.workload().outcome();
+  summary.result.finished = run.workload().finished();
+  summary.result.warning = run.warning();
+  if (!summary.result.finished) summary.result.waiting = run.world().blocked_threads();
+  add_traffic(summary);
+  add_port(summary);
+  std::uint64_t interrupts = 0;
+  for (std::size_t machine = 0; machine < machine_names.size(); ++machine)
+    interrupts += after.interrupts[machine] - before.interrupts[machine];
+  summary.set("interrupts", interrupts);
+  summary.set("context_switches", after.context_switches - before.context_switches);
+  summary.set("time_squeeze", after.time_squeeze - before.time_squeeze);
+  add_drops(summary);
+  const core::Instant end =
+      summary.result.finished ? summary.result.outcome.finished_at : after.at;
+  const auto elapsed_ns = static_cast<double>((end - run.origin()).count());
+  for (std::size_t machine = 0; machine < machine_names.size(); ++machine)
+    add_machine(summary, machine, machine_names[machine], elapsed_ns);
+  summary.result.fingerprint = fingerprint_of(run, summary.result, after);
+  return std::move(summary.result);
+}
+
+}  // namespace tapestry::app

@@ -1,0 +1,56 @@
+// The figures of one run: what a scenario's metrics are computed from, and the metrics (docs/output.md).
+//
+// Counters and CPU time are of the whole run, from the workload's start to its end: at both instants nothing is
+// owed, so that they don't depend on how charges are paid. Rates and latencies are of the measured window.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "app/builder/run_world.hpp"
+#include "app/scenario/expectation.hpp"
+#include "core/ledger.hpp"
+#include "sched/context.hpp"
+
+namespace tapestry::app {
+
+// Counters of a world at one instant.
+struct Counters {
+  core::Instant at{};
+  std::vector<sched::Usage> usage;                // by machine, in the scenario's order
+  std::vector<std::uint64_t> system_calls;        // likewise: by processes of the machine
+  std::vector<std::uint64_t> interrupts;          // likewise: device interrupts handled
+  std::uint64_t context_switches = 0;
+  std::uint64_t time_squeeze = 0;
+  std::uint64_t polls = 0, poll_packets = 0;      // NAPI polls of device drivers that did work
+  host::charged::PortFigures port;                // of all guest ports together
+  core::Balance ledger;
+
+  static Counters read(RunWorld& run);
+};
+
+// One row of the results.
+struct RunResult {
+  std::string variant;
+  std::string workload;
+  workloads::Outcome outcome;
+  bool finished = false;              // the workload came to its end
+  std::vector<std::string> waiting;   // if not: who waits for what
+  std::map<std::string, MetricValue> metrics;
+  // CPU time by context, in percent of one CPU: "guest user", ...
+  std::vector<std::pair<std::string, double>> cpu;
+  std::vector<std::pair<std::string, std::uint64_t>> drops;  // by reason, only those that occurred
+  std::string fingerprint;
+  std::string warning;
+};
+
+// `before` at the workload's start, `after` when all is quiet again.
+RunResult summarise(RunWorld& run, const Counters& before, const Counters& after,
+                    const std::vector<std::string>& machine_names);
+
+// Integers only, in a fixed order: results, flows, drops, the counters of every machine and device.
+std::string fingerprint_of(RunWorld& run, const RunResult& result, const Counters& after);
+
+}  // namespace tapestry::app

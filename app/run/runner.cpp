@@ -1,0 +1,195 @@
+#include "app/run/runner.hpp"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+
+#include <algorithm>
+#include <csignal>
+#include <map>
+#include <memory>
+
+#include "app/run/progress.hpp"
+#include "core/fingerprint.hpp"
+#include "observe/capture.hpp"
+
+namespace tapestry::app {
+
+namespace {
+
+constexpr core::Nanos kSlice{2'000'000};
+
+// A workload that is not over this long after it should be never will be.
+constexpr core::Nanos kLongestRun{std::int64_t{3600} * 1'000'000'000};
+
+using WallClock = std::chrono::steady_clock;
+
+class Runner {
+ public:
+  Runner(const ScenarioFile& file, const RunnerOptions& options)
+      : file_(file), options_(options), progress_(options.progress), signals_(io_, SIGINT, SIGTERM) {
+    signals_.async_wait([this](const boost::system::error_code& error, int) {
+      if (!error) report_.ending = Ending::interrupted;
+    });
+    if (options.timeout) deadline_ = WallClock::now() + *options.timeout;
+  }
+
+  RunReport run() {
+    core::Fingerprint all;
+    for (const Scenario& scenario : file_.variants) {
+      if (!chosen(options_.variants, scenario.variant)) continue;
+      for (const Workload& workload : scenario.workloads) {
+        if (!chosen(options_.workloads, workload.name)) continue;
+        if (!run_one(scenario, workload)) return finish(all);
+        all.add(report_.results.back().fingerprint);
+      }
+    }
+    return finish(all);
+  }
+
+ private:
+  static bool chosen(const std::vector<std::string>& names, const std::string& name) {
+    return names.empty() || std::find(names.begin(), names.end(), name) != names.end();
+  }
+
+  RunReport finish(const core::Fingerprint& all) {
+    progress_.clear();
+    report_.fingerprint = all.hex();
+    return std::move(report_);
+  }
+
+  bool fail(Ending ending, std::string error) {
+    report_.ending = ending;
+    report_.error = std::move(error);
+    return false;
+  }
+
+  const sched::CostTable* costs(const std::string& path) {
+    auto found = tables_.find(path);
+    if (found == tables_.end()) {
+      auto loaded = sched::load_cost_table(path);
+      if (!loaded) {
+        fail(Ending::failed, loaded.error().message);
+        return nullptr;
+      }
+      found = tables_.emplace(path, std::move(*loaded)).first;
+    }
+    return &found->second;
+  }
+
+  // False if nothing more should run.
+  bool run_one(const Scenario& scenario, const Workload& workload) {
+    const std::string name = scenario.variant + "." + workload.name;
+    const sched::CostTable* table = costs(scenario.costs_path);
+    if (table == nullptr) return false;
+    auto built = RunWorld::build(scenario, workload, *table, {.settle_mode = options_.settle_mode});
+    if (!built) return fail(Ending::failed, built.error().message);
+    RunWorld& run = **built;
+    std::vector<std::unique_ptr<observe::Capture>> captures;
+    if (!open_captures(scenario, run, captures)) return false;
+    try {
+      run.bring_up();
+      const Counters before = Counters::read(run);
+      run.start_workload();
+      const bool over = advance(run, scenario, name);
+      const Counters after = Counters::read(run);
+      std::vector<std::string> machines;
+      for (const Machine& machine : scenario.machines) machines.push_back(machine.name);
+      RunResult result = summarise(run, before, after, machines);
+      result.variant = scenario.variant;
+      result.workload = workload.name;
+      report_.results.push_back(std::move(result));
+      if (!after.ledger.balanced)
+        return fail(Ending::failed, name + ": packets are missing from the ledger\n" + after.ledger.text);
+      for (const auto& capture : captures)
+        if (std::string lost = capture->close(); !lost.empty()) return fail(Ending::failed, lost);
+      return over;
+    } catch (const core::NoProgress& stuck) {
+      return fail(Ending::stuck, name + ": " + stuck.what());
+    }
+  }
+
+  // Runs until the workload is over and all is quiet. False if something ended it before.
+  bool advance(RunWorld& run, const Scenario& scenario, const std::string& name) {
+    const core::Instant stop = scenario.stop ? core::after(run.origin(), *scenario.stop)
+                                             : core::after(run.origin(), kLongestRun);
+    for (core::Instant until = run.origin();;) {
+      until = std::min(core::after(until, kSlice), stop);
+      const sched::Hub::Stop why = run.world().run_until(until);
+      io_.poll();
+      if (report_.ending == Ending::interrupted) return false;
+      if (WallClock::now() >= deadline_)
+        return fail(Ending::timed_out, name + ": the time limit is over");
+      progress_.show(name, run.world().timeline());
+      if (why == sched::Hub::Stop::quiet) {
+        if (run.workload().finished()) return true;
+        return fail(Ending::stuck, name + ": nothing is left to happen, but the workload is not over" +
+                                       who_waits(run));
+      }
+      if (until == stop) {
+        if (scenario.stop || run.workload().finished()) return true;
+        return fail(Ending::stuck, name + ": the workload is not over after an hour" + who_waits(run));
+      }
+    }
+  }
+
+  static std::string who_waits(RunWorld& run) {
+    std::string lines;
+    for (const std::string& line : run.world().blocked_threads()) lines += "\n  " + line;
+    return lines;
+  }
+
+  bool open_captures(const Scenario& scenario, RunWorld& run,
+                     std::vector<std::unique_ptr<observe::Capture>>& captures) {
+    for (const CaptureRequest& request : options_.captures) {
+      const auto point = capture_point(scenario, request.device);
+      if (!point) return fail(Ending::failed, "no device is called " + request.device);
+      observe::CaptureOptions how;
+      for (const Capture& capture : scenario.captures) {
+        if (capture.device.index != *point) continue;
+        if (capture.snaplen) how.snap_length = static_cast<std::uint32_t>(capture.snaplen->count());
+        how.complete_checksums = capture.checksums == CaptureChecksums::complete;
+      }
+      auto writer = observe::PcapWriter::create(path_for(request.path), how.snap_length);
+      if (!writer) return fail(Ending::failed, writer.error().message);
+      captures.push_back(
+          std::make_unique<observe::Capture>(run.hardware().device(*point), std::move(*writer), how));
+    }
+    return true;
+  }
+
+  static std::optional<std::size_t> capture_point(const Scenario& scenario, const std::string& device) {
+    if (device.empty())
+      return scenario.captures.empty() ? 0 : scenario.captures.front().device.index;
+    for (std::size_t i = 0; i < scenario.devices.size(); ++i)
+      if (scenario.devices[i].name == device) return i;
+    return std::nullopt;
+  }
+
+  // One run writes the file that was asked for; several add their number before the suffix.
+  std::string path_for(const std::string& path) {
+    const std::size_t number = ++captured_[path];
+    if (number == 1) return path;
+    const std::size_t dot = path.rfind('.');
+    if (dot == std::string::npos || path.find('/', dot) != std::string::npos)
+      return path + "-" + std::to_string(number);
+    return path.substr(0, dot) + "-" + std::to_string(number) + path.substr(dot);
+  }
+
+  const ScenarioFile& file_;
+  const RunnerOptions& options_;
+  Progress progress_;
+  boost::asio::io_context io_;
+  boost::asio::signal_set signals_;
+  WallClock::time_point deadline_ = WallClock::time_point::max();
+  std::map<std::string, sched::CostTable> tables_;
+  std::map<std::string, std::size_t> captured_;
+  RunReport report_;
+};
+
+}  // namespace
+
+RunReport run_scenario(const ScenarioFile& file, const RunnerOptions& options) {
+  return Runner(file, options).run();
+}
+
+}  // namespace tapestry::app
