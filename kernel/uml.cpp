@@ -12,7 +12,8 @@ using sched::Cpu;
 using sched::Work;
 
 Uml::Uml(Machine& guest, Machine& host, std::size_t host_cpu)
-    : guest_(guest), host_(host), host_cpu_(host_cpu), host_timer_(&Uml::timer_expired, this) {}
+    : guest_(guest), host_(host), host_cpu_(host_cpu), host_timer_(&Uml::timer_expired, this),
+      ipi_(host.world().timeline().add_actor(guest.name() + ".signal", core::Phase::device)) {}
 
 void Uml::boot() {
   Cpu& cpu = guest_.scheduler().cpu(0);
@@ -42,15 +43,15 @@ core::Nanos Uml::spend(Cpu&, core::Nanos amount, bool attentive) {
 
 // um_idle_sleep: block signals, look at the timer, sigsuspend, restore the mask.
 void Uml::idle(Cpu&) {
-  if (signal_pending_) return take_signals();
+  if (signals_ != 0) return take_signals();
   enter_host();
   Cpu& before = host_.cpu();
-  before.charge(Work::syscall, 3);
+  for (int call = 0; call < 3; ++call) before.charge(Work::syscall);
   const core::Instant start = before.now(before.settle());
   woken_at_ = start;
   const Cpu& guest_cpu = guest_.scheduler().cpu(0);
   sleeps_.wait(host_.scheduler(),
-               [&] { return signal_pending_ || guest_cpu.attention_requested(); });
+               [&] { return signals_ != 0 || guest_cpu.attention_requested(); });
   slept_ += woken_at_ - start;
   leave_host();
   take_signals();
@@ -88,24 +89,47 @@ void Uml::post(Signal signal) {
   Cpu& here = host_.cpu();
   here.charge(Work::signal_send);
   here.settle();
+  const bool on_their_way = signals_ != 0;
   signals_ = static_cast<std::uint8_t>(signals_ | signal);
-  if (std::exchange(signal_pending_, true)) return;
-  guest_.scheduler().cpu(0).request_attention();
-  if (thread_ == nullptr) return;
-  if (sleeps_.anyone_waits()) {
-    woken_at_ = here.now(here.settle());
-    sleeps_.wake_one(here);
-  } else if (&thread_->cpu() != &here && thread_->state() == sched::Thread::State::running) {
+  if (on_their_way) return;
+  if (runs_elsewhere(here)) {
     here.charge(Work::resched_ipi);
     here.settle();
-    thread_->cpu().time().kick(here, thread_->cpu());
+    if (signals_ == 0) return;  // taken meanwhile, by a guest that was about to sleep
   }
+  if (runs_elsewhere(here)) {
+    const core::Nanos latency = host_.scheduler().costs().cost(Work::ipi_latency);
+    core::Timeline& timeline = host_.world().timeline();
+    timeline.events().push(timeline.now() + latency, ipi_, &Uml::ipi_arrived, this, 0);
+    return;
+  }
+  show_signals();
+  if (!sleeps_.anyone_waits()) return;
+  woken_at_ = here.now(here.settle());
+  sleeps_.wake_one(here);
+}
+
+bool Uml::runs_elsewhere(const Cpu& here) const {
+  return thread_ != nullptr && thread_->state() == sched::Thread::State::running &&
+         &thread_->cpu() != &here;
+}
+
+// A process that runs on another CPU does not see a signal before the interrupt that tells it to look: it would
+// otherwise depend on how finely its work is paid.
+void Uml::ipi_arrived(void* uml, std::uint64_t) {
+  Uml& self = *static_cast<Uml*>(uml);
+  if (self.signals_ != 0 && !self.signal_pending_) self.show_signals();
+  self.thread_->cpu().raise_local(sched::LocalInterrupt::resched);
+}
+
+void Uml::show_signals() {
+  signal_pending_ = true;
+  guest_.scheduler().cpu(0).request_attention();
 }
 
 void Uml::take_signals() {
-  if (!signal_pending_) return;
-  Cpu& here = host_.cpu();
-  here.enter_kernel();
+  if (signals_ == 0) return;
+  enter_host_kernel();
   const std::uint8_t taken = std::exchange(signals_, std::uint8_t{0});
   signal_pending_ = false;
   for (const Signal signal : {sigio, sigalrm}) {
@@ -113,7 +137,7 @@ void Uml::take_signals() {
     ++signals_delivered_;
     host_.cpu().charge(Work::signal_deliver);
   }
-  host_.cpu().leave_kernel();
+  leave_host();
   Cpu& guest_cpu = guest_.scheduler().cpu(0);
   if ((taken & sigio) != 0) sigio_bit_ = true;
   if ((taken & sigalrm) != 0) guest_cpu.raise_local(sched::LocalInterrupt::timer);
@@ -138,21 +162,29 @@ std::size_t Uml::epoll_wait() {
 // --- calls between the two kernels --------------------------------------------------------------------------
 
 void Uml::enter_host() {
-  Cpu& here = host_.cpu();
-  here.enter_kernel();
-  here.charge(Work::syscall);
-  here.settle();
+  enter_host_kernel();
+  host_.cpu().charge(Work::syscall);
+  host_.cpu().settle();
   ++host_calls_;
+}
+
+// The guest owes nothing; from here on it is the host's context that must not.
+void Uml::enter_host_kernel() {
+  Cpu& here = host_.cpu();
+  here.timeline().set_debt_cell(&here.context().debt_ns);
+  here.enter_kernel();
 }
 
 void Uml::leave_host() {
   host_.cpu().leave_kernel();
-  guest_.scheduler().set_running(guest_.scheduler().cpu(0));
+  Cpu& guest_cpu = guest_.scheduler().cpu(0);
+  guest_.scheduler().set_running(guest_cpu);
+  guest_cpu.timeline().set_debt_cell(&guest_cpu.context().debt_ns);
 }
 
 void Uml::trace_system_call() {
+  enter_host_kernel();
   Cpu& here = host_.cpu();
-  here.enter_kernel();
   for (const Work work : {Work::ptrace_stop, Work::ptrace_registers, Work::ptrace_fp_registers})
     here.charge(work);
   leave_host();

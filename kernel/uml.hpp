@@ -76,8 +76,12 @@ class Uml final : public sched::TimeSource {
   enum Signal : std::uint8_t { sigio = 1, sigalrm = 2 };
 
   void post(Signal signal);
+  bool runs_elsewhere(const sched::Cpu& here) const;
+  void show_signals();
+  static void ipi_arrived(void* uml, std::uint64_t);
   std::size_t epoll_wait();
   void enter_host();
+  void enter_host_kernel();
   void leave_host();
   static void timer_expired(void* uml, std::uint64_t);
 
@@ -86,10 +90,11 @@ class Uml final : public sched::TimeSource {
   std::size_t host_cpu_;
   sched::Thread* thread_ = nullptr;
   sched::Timer host_timer_;
+  core::ActorId ipi_;
   sched::WaitQueue sleeps_{"signals"};
   std::deque<irq::IrqLine*> ready_;  // the epoll set's ready list: each line at most once
   std::uint8_t signals_ = 0;         // sent and not yet delivered
-  bool signal_pending_ = false;      // signals_ != 0, where the host thread looks
+  bool signal_pending_ = false;      // there are some, and the host thread has been told to look
   bool sigio_bit_ = false;           // delivered to the guest, not yet acted on
   core::Instant booted_at_{};
   core::Instant woken_at_{};

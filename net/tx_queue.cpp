@@ -96,16 +96,11 @@ bool TxQueue::enqueue(PacketPtr packet) {
   const bool owned = running_;
   if (!owned && waiting() == 0) [[likely]] {
     running_ = true;
-    const bool was_blocked = blocked();
     core::PacketQueue batch(1);
     (void)batch.push(std::move(packet));
     stack.cpu().charge(Work::qdisc);
     make_transmittable(batch);
-    if (was_blocked) {
-      stack.cpu().settle();
-      if (blocked()) requeue(batch);
-    }
-    if (batch.empty() || send(batch)) run_owned();
+    if (send(batch)) run_owned();
     let_go();
     return true;
   }
@@ -190,8 +185,8 @@ void TxQueue::make_transmittable(core::PacketQueue& batch) {
   }
 }
 
-// sch_direct_xmit: false if packets were put back. The queue is not blocked, as far as is known
-// when it is called; driver and stack may block it between any two packets.
+// sch_direct_xmit: false if packets were put back. Driver and limit may block the queue before any
+// packet; what it costs to go to the driver and find that out is paid all the same.
 bool TxQueue::send(core::PacketQueue& batch) {
   sched::Cpu& cpu = device_.stack_.cpu();
   for (;;) {
@@ -200,11 +195,9 @@ bool TxQueue::send(core::PacketQueue& batch) {
     packet->more = !batch.empty();
     cpu.charge(Work::driver_transmit);
     cpu.settle();
-    if (!std::exchange(requeued_was_shown_, false)) device_.show(*packet, Direction::outgoing);
-    if (device_.hand_over(packet, *this) == Transmit::busy) {
+    if (blocked() || !offer(packet)) {
       cpu.settle();
       batch.push_front(std::move(packet));
-      requeued_was_shown_ = true;
       requeue(batch);
       return false;
     }
@@ -215,6 +208,13 @@ bool TxQueue::send(core::PacketQueue& batch) {
       return false;
     }
   }
+}
+
+// To taps, unless they have seen it before a driver that was busy, and to the driver. Settled.
+bool TxQueue::offer(PacketPtr& packet) {
+  if (!requeued_was_shown_) device_.show(*packet, Direction::outgoing);
+  requeued_was_shown_ = device_.hand_over(packet, *this) == Transmit::busy;
+  return !requeued_was_shown_;
 }
 
 // Behind what waits there already can only be a single packet that was taken from there.

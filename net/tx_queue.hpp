@@ -70,6 +70,7 @@ class TxQueue {
   void dequeue(core::PacketQueue& batch);
   void make_transmittable(core::PacketQueue& batch);
   bool send(core::PacketQueue& batch);
+  bool offer(core::PacketPtr& packet);
   void requeue(core::PacketQueue& batch);
   void run_owned();
   void let_go();

@@ -69,6 +69,14 @@ bool names_exist(const ScenarioFile& file, const RunnerOptions& options) {
   return good;
 }
 
+std::string first_difference(const RunResult& one, const RunResult& other) {
+  for (std::size_t i = 0; i < std::min(one.counters.size(), other.counters.size()); ++i)
+    if (one.counters[i] != other.counters[i])
+      return fmt::format(": {} = {}, {} = {}", one.counters[i].name, one.counters[i].value,
+                         other.counters[i].name, other.counters[i].value);
+  return ": one has more counters";
+}
+
 int exit_code_of(const RunReport& report) {
   switch (report.ending) {
     case Ending::complete: return kGood;
@@ -193,8 +201,9 @@ int verify_command(const RunArguments& arguments) {
     }
     for (std::size_t i = 0; i < report.results.size(); ++i) {
       if (report.results[i].fingerprint == first->results[i].fingerprint) continue;
-      fmt::print(stderr, "error: {}.{} differs between \"{}\" and \"{}\"\n", report.results[i].variant,
-                 report.results[i].workload, kAttempts[0].name, attempt.name);
+      fmt::print(stderr, "error: {}.{} differs between \"{}\" and \"{}\"{}\n", report.results[i].variant,
+                 report.results[i].workload, kAttempts[0].name, attempt.name,
+                 first_difference(first->results[i], report.results[i]));
       return kNotDeterministic;
     }
   }

@@ -136,7 +136,8 @@ RunResult summarise(RunWorld& run, const Counters& before, const Counters& after
   const auto elapsed_ns = static_cast<double>((end - run.origin()).count());
   for (std::size_t machine = 0; machine < machine_names.size(); ++machine)
     add_machine(summary, machine, machine_names[machine], elapsed_ns);
-  summary.result.fingerprint = fingerprint_of(run, summary.result, after);
+  summary.result.counters = collect(run, summary.result, after);
+  summary.result.fingerprint = fingerprint_of(summary.result.counters);
   return std::move(summary.result);
 }
 

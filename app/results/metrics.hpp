@@ -31,6 +31,12 @@ struct Counters {
   static Counters read(RunWorld& run);
 };
 
+struct NamedCounter {
+  std::string name;
+  std::int64_t value = 0;
+  friend bool operator==(const NamedCounter&, const NamedCounter&) = default;
+};
+
 // One row of the results.
 struct RunResult {
   std::string variant;
@@ -42,6 +48,7 @@ struct RunResult {
   // CPU time by context, in percent of one CPU: "guest user", ...
   std::vector<std::pair<std::string, double>> cpu;
   std::vector<std::pair<std::string, std::uint64_t>> drops;  // by reason, only those that occurred
+  std::vector<NamedCounter> counters;  // whatever two equal runs agree on; the fingerprint hashes them
   std::string fingerprint;
   std::string warning;
 };
@@ -51,6 +58,7 @@ RunResult summarise(RunWorld& run, const Counters& before, const Counters& after
                     const std::vector<std::string>& machine_names);
 
 // Integers only, in a fixed order: results, flows, drops, the counters of every machine and device.
-std::string fingerprint_of(RunWorld& run, const RunResult& result, const Counters& after);
+std::vector<NamedCounter> collect(RunWorld& run, const RunResult& result, const Counters& after);
+std::string fingerprint_of(const std::vector<NamedCounter>& counters);
 
 }  // namespace tapestry::app

@@ -90,10 +90,18 @@ TEST_CASE("a host interrupt in the middle of a guest's work is stolen whole") {
   }
 }
 
-TEST_CASE("a host interrupt at the first nanosecond of a guest's work is stolen") {
+TEST_CASE("a host interrupt before a guest's first instruction delays it and steals nothing") {
   for (const auto mode : kModes) {
     Nested nested(mode);
     HostInterrupt disk(*nested.host, Nanos{0}, Nanos{250});
+    check(nested.run({Nanos{1000}}), 1250, 0);
+  }
+}
+
+TEST_CASE("a host interrupt at the first nanosecond of a guest's work is stolen") {
+  for (const auto mode : kModes) {
+    Nested nested(mode);
+    HostInterrupt disk(*nested.host, Nanos{1}, Nanos{250});
     check(nested.run({Nanos{1000}}), 1250, 250);
   }
 }

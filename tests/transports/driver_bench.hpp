@@ -56,6 +56,7 @@ inline Numbers from_to(std::uint32_t first, std::uint32_t last) {
 struct BenchOptions {
   host::IoCapabilities port = kRaw;
   int hz = 1000;
+  bool can_mask = false;           // as in UML
   bool byte_queue_limits = false;  // which begin at nothing, and so break up every train
   sched::CostTable costs = net_costs();
 };
@@ -64,7 +65,8 @@ class Bench {
  public:
   explicit Bench(sched::SettleMode mode, BenchOptions options = {})
       : world(mode, std::move(options.costs)),
-        machine(world.add_machine({.hz = options.hz, .controller = {.can_mask = false}})),
+        machine(
+            world.add_machine({.hz = options.hz, .controller = {.can_mask = options.can_mask}})),
         copies(world.make<CopyCharger>(machine.scheduler)),
         stack(world.make<net::Stack>(
             net::StackEnvironment{machine.scheduler, machine.softirqs, machine.jiffies,
@@ -84,8 +86,8 @@ class Bench {
   }
 
   transports::DriverEnvironment environment() {
-    return {device,          stack.allocator(), machine.interrupts,
-            machine.napi,    machine.tasklets,  machine.jiffies};
+    return {device,       stack.allocator(), machine.interrupts,
+            machine.napi, machine.tasklets,  machine.jiffies};
   }
   transports::Vector& vector(transports::VectorOptions options = {}) {
     auto& driver = world.make<transports::Vector>(environment(), port, options);

@@ -11,8 +11,8 @@ TEST_CASE("The legacy driver reads frame by frame in the interrupt handler, unti
   bench.process([] {});
   bench.arrive_at(1'000'000, 1, 100);
   bench.world.run();
-  CHECK(driver.line().delivered() == 2);         // one at opening
-  CHECK(bench.fake.receive_calls() == 102);      // and one look each that finds nothing
+  CHECK(driver.line().delivered() == 2);     // one at opening
+  CHECK(bench.fake.receive_calls() == 102);  // and one look each that finds nothing
   CHECK(bench.fake.empty_receives() == 2);
   CHECK(bench.received == from_to(1, 100));
   CHECK(bench.device.figures().rx_bytes == 6'000);
@@ -36,10 +36,9 @@ TEST_CASE("The legacy driver loses what the tap cannot take, and goes on") {
     host::IoStatus refusal;
     core::DropReason reason;
   };
-  const auto row =
-      GENERATE(values<Row>({{host::IoStatus::would_block, core::DropReason::io_again},
-                            {host::IoStatus::no_buffers, core::DropReason::io_error},
-                            {host::IoStatus::failed, core::DropReason::io_error}}));
+  const auto row = GENERATE(values<Row>({{host::IoStatus::would_block, core::DropReason::io_again},
+                                         {host::IoStatus::no_buffers, core::DropReason::io_error},
+                                         {host::IoStatus::failed, core::DropReason::io_error}}));
   const auto mode = GENERATE(from_range(kSettleModes));
   Bench bench(mode, {.port = kLegacy});
   bench.legacy();
@@ -94,7 +93,8 @@ TEST_CASE("Without memory a legacy device reads into a sink, and counts") {
   bench.process([&] {
     bench.sleep_until(1'000'000);
     CHECK(bench.device.figures().rx_dropped == 3);
-    for (core::PacketPtr& packet : hoard) core::consume(std::move(packet));
+    for (core::PacketPtr& packet : hoard)
+      core::consume(std::move(packet));
   });
   bench.arrive_at(2'000'000, 4, 1);
   bench.world.run();

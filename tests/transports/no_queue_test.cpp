@@ -1,4 +1,6 @@
 // Every path of the UML drivers works with vectors in both directions, in one, and in none.
+#include <array>
+
 #include "tests/transports/driver_bench.hpp"
 
 namespace tapestry::tests {
@@ -11,10 +13,10 @@ struct Kind {
   std::size_t receive_ring, transmit_ring;  // with vec=1
 };
 
-const Kind kKinds[] = {{"legacy", kLegacy, true, 0, 0},
-                       {"tap", kTap, false, 0, 0},
-                       {"hybrid", kHybrid, false, 64, 0},
-                       {"raw", kRaw, false, 64, 64}};
+const std::array<Kind, 4> kKinds{{{"legacy", kLegacy, true, 0, 0},
+                                  {"tap", kTap, false, 0, 0},
+                                  {"hybrid", kHybrid, false, 64, 0},
+                                  {"raw", kRaw, false, 64, 64}}};
 
 std::uint64_t sum_of_statistics(const net::Driver& driver) {
   std::uint64_t sum = 0;
@@ -81,7 +83,8 @@ TEST_CASE("A vector device has the fourteen counters of the real driver, in its 
         "tx_flow_control_xoff rx_csum_offload_good rx_csum_offload_errors sg_ok sg_linearized ");
 }
 
-TEST_CASE("The queue counters keep the maximum, and half of the last average and half of the rest") {
+TEST_CASE(
+    "The queue counters keep the maximum, and half of the last average and half of the rest") {
   transports::VectorStatistics statistics;
   for (const std::uint64_t messages : {10, 3, 64, 1}) {
     statistics.count_sent(messages);

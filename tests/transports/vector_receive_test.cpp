@@ -120,8 +120,7 @@ TEST_CASE("A frame that comes at any instant around the end of a poll is receive
   std::int64_t late = 0;
   for (std::int64_t second = 1'000'000; second < 1'008'000; second += 37) {
     Bench bench(mode);
-    bench.vector(
-        {.vec = vec, .behaviour = contract ? Behaviour::contract : Behaviour::uml_6_1});
+    bench.vector({.vec = vec, .behaviour = contract ? Behaviour::contract : Behaviour::uml_6_1});
     bench.process([] {});
     bench.arrive_at(1'000'000, 1, 1);
     bench.arrive_at(second, 2, 1);
@@ -183,7 +182,8 @@ TEST_CASE("Without memory for a buffer the frame is read and lost, and the next 
   bench.process([&] {
     bench.sleep_until(1'000'000);
     CHECK(bench.device.figures().rx_dropped == 2);
-    for (core::PacketPtr& packet : hoard) core::consume(std::move(packet));
+    for (core::PacketPtr& packet : hoard)
+      core::consume(std::move(packet));
     bench.arrive(3, 1);
     bench.sleep_until(2'000'000);
     CHECK(bench.received == Numbers{3});
