@@ -164,7 +164,7 @@ void check_receiving(PortUnderTest& test) {
   }
 }
 
-void check_readiness(PortUnderTest& test) {
+void check_readable_edges(PortUnderTest& test) {
   CountingListener listener;
   SECTION("an edge is told when there is something where nothing was, and only then") {
     test.run([&] {
@@ -196,6 +196,10 @@ void check_readiness(PortUnderTest& test) {
       CHECK(listener.readables == 0);
     });
   }
+}
+
+void check_writable_edges(PortUnderTest& test) {
+  CountingListener listener;
   SECTION("a refused writer that watches is told once when there is room") {
     test.run([&] {
       test.port().listen(&listener);
@@ -239,7 +243,8 @@ void check_port_contract(const MakePort& make) {
   const std::unique_ptr<PortUnderTest> test = make();
   check_sending(*test);
   check_receiving(*test);
-  check_readiness(*test);
+  check_readable_edges(*test);
+  check_writable_edges(*test);
   test->run([&] { drain(*test); });
   const core::Balance balance = test->pool().close();
   INFO(balance.text);

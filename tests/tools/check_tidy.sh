@@ -8,6 +8,9 @@ cd "$(dirname "$(realpath "${BASH_SOURCE[0]}")")/../.." || exit 3
 deadline=$((SECONDS + $1))
 layers=(core sched irq net kernel host transports workloads observe app)
 
+unpacked=()
+for package in build/unpacked/*/; do unpacked+=(-isystem "${package}usr/include"); done
+
 # Changed files stand first, and every file once.
 mapfile -t files < <({
   git diff --name-only HEAD -- "${layers[@]}" 2>/dev/null
@@ -18,7 +21,7 @@ mapfile -t files < <({
 results=$(mktemp -d)
 trap 'rm -rf "$results"' EXIT
 tidy() {
-  clang-tidy --quiet "$1" -- -std=c++20 -I. -DTAPESTRY_VERSION='""' -DTAPESTRY_COMMIT='""' \
+  clang-tidy --quiet "$1" -- -std=c++20 -I. "${unpacked[@]}" -DTAPESTRY_VERSION='""' -DTAPESTRY_COMMIT='""' \
     >"$2.log" 2>/dev/null && touch "$2.passed" || { cat "$2.log"; touch "$2.failed"; }
 }
 number=0

@@ -63,6 +63,8 @@ struct BenchOptions {
 
 class Bench {
  public:
+  static constexpr std::int64_t kOpeningNs = 50'000;
+
   explicit Bench(sched::SettleMode mode, BenchOptions options = {})
       : world(mode, std::move(options.costs)),
         machine(
@@ -100,11 +102,12 @@ class Bench {
     return driver;
   }
 
-  // Opens the device, then runs the body, in a process.
+  // Opens the device, lets it have its first look, then runs the body, in a process.
   void process(std::function<void()> body) {
     machine.spawn("process", [this, body = std::move(body)] {
       machine.cpu().enter_kernel();
       device.open();
+      sleep_until(world.now_ns() + kOpeningNs);
       body();
       machine.cpu().leave_kernel();
     });

@@ -92,13 +92,13 @@ TEST_CASE("Without memory a legacy device reads into a sink, and counts") {
     hoard.push_back(std::move(packet));
   bench.process([&] {
     bench.sleep_until(1'000'000);
-    CHECK(bench.device.figures().rx_dropped == 3);
+    CHECK(bench.device.figures().rx_dropped == 1);
     for (core::PacketPtr& packet : hoard)
       core::consume(std::move(packet));
   });
   bench.arrive_at(2'000'000, 4, 1);
   bench.world.run();
-  CHECK(bench.received == Numbers{4});
+  CHECK(bench.received == from_to(2, 4));  // what is lost makes room for the next
   CHECK(ledger_is_closed(bench.world));
 }
 

@@ -15,14 +15,15 @@ TEST_CASE("How many frames a call and a poll bring, transport by transport") {
     std::uint32_t frames;
     const char* polls;
     std::size_t calls;
+    std::uint64_t empty = 1;  // of these; in 6.1 a timer from opening looks once more
   };
   constexpr auto kOdd = Behaviour::uml_6_1;
   const auto row = GENERATE(values<Row>({
       {"raw", kRaw, {}, 150, "64 64 22", 4},
-      {"raw, 6.1", kRaw, {.behaviour = kOdd}, 150, "64 64 22 0", 4},
+      {"raw, 6.1", kRaw, {.behaviour = kOdd}, 150, "64 64 22 0 0", 5, 2},
       {"hybrid", kHybrid, {}, 150, "64 64 22", 4},
       {"raw, one budget", kRaw, {}, 64, "64 0", 2},
-      {"raw, one budget, 6.1", kRaw, {.behaviour = kOdd}, 64, "64 0", 2},
+      {"raw, one budget, 6.1", kRaw, {.behaviour = kOdd}, 64, "64 0 0", 3, 2},
       {"raw, depth 8", kRaw, {.depth = 8}, 20, "8 8 4", 4},
       {"raw, vec=0", kRaw, {.vec = false}, 70, "64 6", 71},
       {"tap", kTap, {}, 70, "64 6", 71},
@@ -41,7 +42,7 @@ TEST_CASE("How many frames a call and a poll bring, transport by transport") {
   bench.world.run();
   CHECK(polls.text == row.polls);
   CHECK(bench.fake.receive_calls() == row.calls);
-  CHECK(bench.port.figures().empty_receives == 1);
+  CHECK(bench.port.figures().empty_receives == row.empty);
   CHECK(bench.received == from_to(1, row.frames));
   CHECK(ledger_is_closed(bench.world));
 }
@@ -53,12 +54,12 @@ TEST_CASE("A poll with its whole budget used completes in 6.1, and stays schedul
   Vector& driver = bench.vector({.behaviour = contract ? Behaviour::contract : Behaviour::uml_6_1});
   bench.arrive(1, 64);
   bench.process([] {});
-  bench.world.run();
+  bench.world.run_until(900'000);  // before the first tick
   const irq::Napi::Figures& figures = driver.napi().figures();
   CHECK(figures.polls == 2);
   CHECK(figures.full_polls == 1);
   CHECK(figures.missed == (contract ? 0 : 1));  // of the completion that came too early
-  CHECK(figures.completions == (contract ? 1 : 1));
+  CHECK(figures.completions == 1);
   CHECK(bench.received.size() == 64);
 }
 
@@ -102,14 +103,14 @@ TEST_CASE("An error behind three frames brings the three, and shows in the next 
   bench.fake.fail_receive_after(3);
   bench.arrive(1, 8);
   bench.process([&] {
-    bench.sleep_until(1'000'000);
+    bench.sleep_until(900'000);  // before the first tick
     CHECK(bench.received == from_to(1, 3));
+    CHECK(bench.fake.receive_calls() == 2);
     CHECK(bench.device.running() == !contract);
     bench.send_one(make_frame(bench.world.packets, 1));
     CHECK(bench.fake.send_calls().empty());
   });
   bench.world.run();
-  CHECK(bench.fake.receive_calls() == 2);
   CHECK(ledger_is_closed(bench.world));
 }
 
@@ -170,7 +171,8 @@ TEST_CASE("A frame that the host has verified counts as such") {
   CHECK(driver.statistics().rx_queue_max == (vec ? 3 : 0));
 }
 
-TEST_CASE("Without memory for a buffer the frame is read and lost, and the next one is not") {
+// A frame that is lost makes room for the next one's buffer; a vector has its buffers before.
+TEST_CASE("Without memory for a buffer the frame is read and lost") {
   const auto mode = GENERATE(from_range(kSettleModes));
   const bool vec = GENERATE(true, false);
   Bench bench(mode);
@@ -181,15 +183,15 @@ TEST_CASE("Without memory for a buffer the frame is read and lost, and the next 
     hoard.push_back(std::move(packet));
   bench.process([&] {
     bench.sleep_until(1'000'000);
-    CHECK(bench.device.figures().rx_dropped == 2);
+    CHECK(bench.device.figures().rx_dropped == (vec ? 2 : 1));
     for (core::PacketPtr& packet : hoard)
       core::consume(std::move(packet));
     bench.arrive(3, 1);
     bench.sleep_until(2'000'000);
-    CHECK(bench.received == Numbers{3});
+    CHECK(bench.received == (vec ? Numbers{3} : Numbers{2, 3}));
   });
   bench.world.run();
-  CHECK(bench.drops(core::DropReason::nomem) == 2);
+  CHECK(bench.drops(core::DropReason::nomem) == (vec ? 2 : 1));
   CHECK(ledger_is_closed(bench.world));
 }
 

@@ -25,21 +25,21 @@ TEST_CASE("How many packets leave in one call is the transport's and the driver'
     std::uint32_t frames;
     std::size_t length;
     const char* calls;
-    std::uint64_t kicks;
+    std::uint64_t kicks;  // a train's last is the timer's, which nobody stops
   };
   const auto row = GENERATE(values<Row>({
       {"tap", kTap, {}, 3, 60, "1:1 1:1 1:1", 0},
       {"hybrid", kHybrid, {}, 3, 60, "1:1 1:1 1:1", 0},
-      {"raw", kRaw, {}, 10, 60, "10:10", 0},
+      {"raw", kRaw, {}, 10, 60, "10:10", 1},
       {"raw, vec=0", kRaw, {.vec = false}, 3, 60, "1:1 1:1 1:1", 0},
       {"raw, one at a time", kRaw, {}, 1, 60, "1:1", 0},
-      {"a ring of 4", kRaw, {.depth = 4}, 10, 60, "4:4 4:4 2:2", 0},
+      {"a ring of 4", kRaw, {.depth = 4}, 10, 60, "4:4 4:4 2:2", 1},
       {"a ring of 1", kRaw, {.depth = 1}, 3, 60, "1:1 1:1 1:1", 0},
       // Before NAPI a ring is full one message earlier; small packets leave at once, others a bit
       // later.
-      {"old, small", kRaw, {.napi = false}, 10, 127, "10:10", 1},
-      {"old, large", kRaw, {.napi = false}, 10, 128, "10:10", 1},
-      {"old, a ring of 4", kRaw, {.depth = 4, .napi = false}, 10, 60, "3:3 3:3 3:3 1:1", 4},
+      {"old, small", kRaw, {.napi = false}, 10, 127, "10:10", 2},
+      {"old, large", kRaw, {.napi = false}, 10, 128, "10:10", 2},
+      {"old, a ring of 4", kRaw, {.depth = 4, .napi = false}, 10, 60, "3:3 3:3 3:3 1:1", 5},
   }));
   const auto mode = GENERATE(from_range(kSettleModes));
   CAPTURE(row.what);
