@@ -19,8 +19,8 @@ namespace tapestry::core {
 
 class PacketPool {
  public:
-  // Packets that may live at once, by default. The largest worlds hold: 8 devices with rings of
-  // 4,096 each way (65,536 / 2), and the same again in socket buffers, qdiscs and backlogs.
+  // Packets that may live at once, by default. The largest worlds hold: four devices with rings of
+  // 4,096 each way (32,768), and the same again in socket buffers, qdiscs and backlogs.
   static constexpr std::size_t kPacketsDefault = std::size_t{1} << 16;
 
   explicit PacketPool(std::size_t packets = kPacketsDefault,
@@ -118,17 +118,20 @@ class PacketPool {
 
 inline void deliver(PacketPtr packet) {
   Packet* ended = packet.release();
+  TAPESTRY_ASSERT(ended != nullptr, "there is a packet to end");
   ended->pool().end(ended, Outcome::delivered);
 }
 
 inline void drop(PacketPtr packet, DropReason reason) {
   Packet* ended = packet.release();
+  TAPESTRY_ASSERT(ended != nullptr, "there is a packet to end");
   ended->pool().end_dropped(ended, reason);
 }
 
 inline void consume(PacketPtr packet, Outcome outcome) {
   TAPESTRY_ASSERT(outcome != Outcome::dropped, "a drop has a reason");
   Packet* ended = packet.release();
+  TAPESTRY_ASSERT(ended != nullptr, "there is a packet to end");
   ended->pool().end(ended, outcome);
 }
 

@@ -36,9 +36,9 @@ struct MachineOptions {
   sched::Preemption preemption = sched::Preemption::voluntary;
   class Machine* host = nullptr;        // of a guest
   std::size_t host_cpu = 0;             // the guest's thread is pinned there
-  net::StackOptions stack;              // sysctls; the era's switches are applied on top
+  net::StackOptions stack{};              // sysctls; the era's switches are applied on top
   irq::NapiOptions napi{300, core::Nanos{0}};  // budget_time 0: two jiffies
-  irq::SoftirqOptions softirq;
+  irq::SoftirqOptions softirq{};
 };
 
 class Machine final : public net::UserMemory {

@@ -63,8 +63,8 @@ struct DeviceFigures {
 };
 
 struct DeviceOptions {
-  std::string name;
-  MacAddress mac;
+  std::string name{};
+  MacAddress mac{};
   std::uint32_t mtu_bytes = 1500;   // 68 .. 65,521
   std::uint32_t txqueuelen = 1000;  // packets of each band of pfifo_fast, ether_setup
   std::size_t tx_queues = 1;

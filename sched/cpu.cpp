@@ -228,7 +228,8 @@ void Cpu::spin_to_next_look(SpinWait& wait, core::Instant deadline, Work work) {
   for (;;) {
     settle();
     const core::Nanos begun = spent % period;
-    const bool look_is_due = begun.count() == 0 && spent.count() > 0 && !wait.after_its_turn_;
+    const bool too_late = wait.after_its_turn_ && wait.notified_at_ == timeline_.now();
+    const bool look_is_due = begun.count() == 0 && spent.count() > 0 && !too_late;
     const core::Nanos left = deadline == core::kNever ? core::kForever : deadline - timeline_.now();
     if (look_is_due && (wait.notified_ || left.count() <= 0)) break;
     const core::Nanos to_look = period - begun;
@@ -237,7 +238,6 @@ void Cpu::spin_to_next_look(SpinWait& wait, core::Instant deadline, Work work) {
       const core::Nanos most = std::min(left, core::Nanos{core::kForever.count() / 4});
       amount += (most - to_look + period - core::Nanos{1}) / period * period;
     }
-    wait.after_its_turn_ = false;
     const core::Nanos rest = time_.spend(*this, amount, true);
     resume_here();
     spent += amount - rest;
@@ -250,6 +250,7 @@ void Cpu::spin_to_next_look(SpinWait& wait, core::Instant deadline, Work work) {
 void SpinWait::notify() {
   if (spinner_ == nullptr || notified_) return;
   notified_ = true;
+  notified_at_ = spinner_->timeline_.now();
   if (PhysicalTime* physical = spinner_->physical_)
     after_its_turn_ = spinner_->hub_.turn_has_passed(physical->index());
   spinner_->time_.notice(*spinner_);

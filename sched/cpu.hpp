@@ -219,7 +219,8 @@ class SpinWait {
   friend class Cpu;
   Cpu* spinner_ = nullptr;       // one at a time
   bool notified_ = false;
-  bool after_its_turn_ = false;  // the spinner, looking at this very instant, would not have seen it
+  core::Instant notified_at_{};
+  bool after_its_turn_ = false;  // the spinner, looking at that very instant, had not seen it
 };
 
 }  // namespace tapestry::sched

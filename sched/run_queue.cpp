@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "core/assert.hpp"
 
@@ -37,7 +38,22 @@ void RunQueue::insert(Thread& thread) {
   ready_.insert(place, &thread);
 }
 
-void RunQueue::add_woken(Thread& thread) {
+void RunQueue::advance_floor(const Thread* running) {
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  if (running != nullptr && running->attributes_.realtime_priority == 0)
+    least = running->weighted_ns_;
+  const auto is_fair = [](const Thread* ready) { return ready->attributes_.realtime_priority == 0; };
+  const auto first = std::find_if(ready_.begin(), ready_.end(), is_fair);
+  if (first != ready_.end()) least = std::min(least, (*first)->weighted_ns_);
+  if (least != std::numeric_limits<std::int64_t>::max()) floor_ns_ = std::max(floor_ns_, least);
+}
+
+void RunQueue::adopt(Thread& thread, const RunQueue& from) const {
+  thread.weighted_ns_ += floor_ns_ - from.floor_ns_;
+}
+
+void RunQueue::add_woken(Thread& thread, const Thread* running) {
+  advance_floor(running);
   thread.weighted_ns_ = std::max(thread.weighted_ns_, floor_ns_ - kSleeperCredit.count());
   insert(thread);
 }
@@ -52,9 +68,9 @@ void RunQueue::add_yielded(Thread& thread) {
 
 Thread* RunQueue::take_next() {
   if (ready_.empty()) return nullptr;
+  advance_floor(nullptr);
   Thread* thread = ready_.front();
   ready_.pop_front();
-  floor_ns_ = std::max(floor_ns_, thread->weighted_ns_);
   return thread;
 }
 
@@ -66,8 +82,12 @@ bool RunQueue::preempts(const Thread& candidate, const Thread& running) const {
   return candidate.weighted_ns_ + kWakeupGranularity.count() < running.weighted_ns_;
 }
 
+// Of equals, the one that waits has its turn.
 bool RunQueue::owes_turn(const Thread& running) const {
-  return !ready_.empty() && before(*ready_.front(), running);
+  if (ready_.empty()) return false;
+  const Thread& first = *ready_.front();
+  return running.attributes_.realtime_priority == 0 ? !before(running, first)
+                                                     : before(first, running);
 }
 
 }  // namespace tapestry::sched

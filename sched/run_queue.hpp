@@ -22,7 +22,8 @@ class RunQueue {
   bool empty() const { return ready_.empty(); }
   std::size_t size() const { return ready_.size(); }
 
-  void add_woken(Thread& thread);      // was blocked or is new
+  // Was blocked or is new. `running`, whose time is up to date, is what runs here now, or null.
+  void add_woken(Thread& thread, const Thread* running);
   void add_preempted(Thread& thread);  // was running and wants to go on
   void add_yielded(Thread& thread);    // was running and lets every other thread go first
   Thread* take_next();                 // null if empty
@@ -31,14 +32,19 @@ class RunQueue {
   // After its time slice: is there a thread that `running` must let run now?
   bool owes_turn(const Thread& running) const;
   void charge(Thread& thread) const;  // brings its weighted time up to date
+  // A thread comes here from another CPU: its place among others stays what it was there.
+  void adopt(Thread& thread, const RunQueue& from) const;
 
  private:
   static bool before(const Thread& left, const Thread& right);
 
   void insert(Thread& thread);
+  void advance_floor(const Thread* running);
 
   std::deque<Thread*> ready_;    // sorted; equals in the order in which they became ready
-  std::int64_t floor_ns_ = 0;     // no thread's weighted time is credited below this
+  // min_vruntime: the least weighted time of all that run or want to; never goes back. Nobody who
+  // comes is credited for more than a little below it.
+  std::int64_t floor_ns_ = 0;
 };
 
 }  // namespace tapestry::sched

@@ -163,12 +163,14 @@ void Scheduler::make_ready(Thread& thread, Cpu* waker) {
   TAPESTRY_ASSERT(thread.state_ == Thread::State::blocked, "only a blocked thread is woken");
   hub_.timeline().require_settled("a run queue");
   Cpu& target = choose_cpu(thread, waker);
+  Thread* running = target.current_;
+  if (running != nullptr) target.run_queue_.charge(*running);
+  if (thread.cpu_ != nullptr && thread.cpu_ != &target)
+    target.run_queue_.adopt(thread, thread.cpu_->run_queue_);
   thread.cpu_ = &target;
   thread.state_ = Thread::State::ready;
   thread.waits_for_ = nullptr;
-  target.run_queue_.add_woken(thread);
-  Thread* running = target.current_;
-  if (running != nullptr) target.run_queue_.charge(*running);
+  target.run_queue_.add_woken(thread, running);
   const bool takes_over = running == nullptr || target.run_queue_.preempts(thread, *running);
   if (!takes_over) {
     target.start_slice(*running);

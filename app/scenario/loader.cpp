@@ -150,8 +150,9 @@ LoadedScenario parse_scenario(std::string_view text, const std::string& path, co
     return refuse(diagnostics);
   }
   std::optional<Value> file = read_yaml(guarded.text, diagnostics);
-  if (!file || file->is_empty()) {
-    if (diagnostics.empty()) diagnostics.add({}, "the scenario is empty", "begin with schema: tapestry/1");
+  if (!file) return refuse(diagnostics);
+  if (file->is_empty()) {
+    diagnostics.add({}, "the scenario is empty", "begin with schema: tapestry/1");
     return refuse(diagnostics);
   }
   if (!file->is_map()) {

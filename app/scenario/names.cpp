@@ -1,5 +1,5 @@
-// Edit distance with swaps of neighbours (optimal string alignment), case ignored at the cost of half an
-// edit so that MTU is nearer to mtu than to mdu.
+// Edit distance with swaps of neighbours (optimal string alignment). Case counts next to nothing, so that
+// MTU is near to mtu, but nearer to itself.
 #include "app/scenario/names.hpp"
 
 #include <algorithm>
@@ -12,11 +12,12 @@ namespace {
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
-constexpr std::size_t kEdit = 2;  // half edits
+constexpr std::size_t kEdit = 100;
 
 std::size_t change_cost(char a, char b) {
   if (a == b) return 0;
-  return lower(a) == lower(b) ? 1 : kEdit;
+  constexpr std::size_t kCase = 1;
+  return lower(a) == lower(b) ? kCase : kEdit;
 }
 
 std::size_t distance(std::string_view a, std::string_view b) {

@@ -31,15 +31,14 @@ std::optional<Assignment> parse_override(const std::string& argument, int number
   Assignment assignment{argument.substr(0, equals), at(0), {}};
   std::optional<Value> value =
       read_yaml(argument.substr(equals + 1), diagnostics, at(equals + 1));
-  if (value) {
-    assignment.value = std::move(*value);
-    move_to_path(assignment.value, assignment.path);
-    return assignment;
-  }
-  if (argument.find_first_not_of(" ", equals + 1) == std::string::npos) {
+  if (!value) return std::nullopt;
+  if (value->is_empty()) {
     diagnostics.add(at(equals + 1), "the value is missing after '='", kShape);
+    return std::nullopt;
   }
-  return std::nullopt;
+  assignment.value = std::move(*value);
+  move_to_path(assignment.value, assignment.path);
+  return assignment;
 }
 
 }  // namespace

@@ -80,7 +80,7 @@ std::optional<Fault> read_option(std::string_view pair, std::size_t offset, Vect
   if (pair.empty()) return Fault{offset, "an option is missing between two commas or at the end"};
   if (key.empty()) return Fault{offset, "the key is missing before '='"};
   if (equals == std::string_view::npos) {
-    return Fault{offset + pair.size(), quote(key) + " has no value", "write " + std::string(key) + "=..."};
+    return Fault{offset + pair.size(), quote(key) + " has no value", "write " + quote(std::string(key) + "=...")};
   }
   VectorOption option{std::string(key), std::string(pair.substr(equals + 1)), offset, offset + equals + 1};
   if (option.value.empty()) return Fault{option.value_offset, quote(key) + " has no value"};

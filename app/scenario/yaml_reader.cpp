@@ -8,6 +8,7 @@
 
 #include <array>
 #include <exception>
+#include <functional>
 #include <map>
 #include <sstream>
 #include <utility>
@@ -123,6 +124,7 @@ class TreeBuilder : public YAML::EventHandler {
     std::string key;
     Position key_at;
     int key_pos = 0;
+    std::map<std::string, int, std::less<>> key_lines;  // of the keys so far
     Size size{1, 0};  // itself and what is within
   };
 
@@ -169,12 +171,12 @@ class TreeBuilder : public YAML::EventHandler {
     frame.key_at = last_read_ = position(mark);
     frame.key_pos = mark.pos;
     frame.key_known = true;
-    const Value::Entry* const first = frame.value.find(text);
-    frame.key_repeated = first != nullptr;
-    if (first == nullptr) return;
+    const auto [first, is_new] = frame.key_lines.emplace(text, frame.key_at.line);
+    frame.key_repeated = !is_new;
+    if (is_new) return;
     diagnostics_.add(frame.key_at,
                      join_path(frame.value.path, text) + ": the key " + quote(text) +
-                         " appears twice, in lines " + std::to_string(first->key_at.line) + " and " +
+                         " appears twice, in lines " + std::to_string(first->second) + " and " +
                          std::to_string(frame.key_at.line),
                      "keep one of them");
   }
@@ -267,8 +269,7 @@ Diagnostic explain(const YAML::ParserException& error, Position at, Position las
        "check the indentation"},
       {"end of sequence flow not found", "a '[' is never closed", ""},
       {"end of map flow not found", "a '{' is never closed", ""},
-      {"illegal EOF in scalar", "a quote is never closed", ""},
-      {"illegal document indicator in scalar", "a quote is never closed", ""},
+      {"illegal document indicator in scalar", "a quote that opens after this place is never closed", ""},
       {"the referenced anchor is not defined", "this alias names no anchor", ""},
       {"illegal block entry", "a '-' where no list can begin", "check the indentation"},
       {"unknown token", "text cannot begin with this character", "quote the text"},
@@ -277,12 +278,8 @@ Diagnostic explain(const YAML::ParserException& error, Position at, Position las
   for (const Wording& wording : kWordings) {
     if (error.msg != wording.theirs) continue;
     Diagnostic diagnostic{at, std::string(wording.ours), std::string(wording.hint)};
-    const bool quote = wording.ours == "a quote is never closed";
-    if (quote) {
-      diagnostic.hint = "it opens after line " + std::to_string(last_read.line) + ", column " +
-                        std::to_string(last_read.column);
-    } else if (wording.ours.find("never closed") != std::string_view::npos) {
-      diagnostic.at = last_read;  // yaml-cpp only knows where the text ends
+    if (wording.ours.find("never closed") != std::string_view::npos) {
+      diagnostic.at = last_read;  // yaml-cpp knows only where the text ends
     }
     return diagnostic;
   }
@@ -292,9 +289,9 @@ Diagnostic explain(const YAML::ParserException& error, Position at, Position las
 }  // namespace
 
 std::optional<Value> read_yaml(const std::string& whole_text, Diagnostics& diagnostics, Position base) {
-  // yaml-cpp 0.7 takes a newline before the end for the end of an open quote, and with it everything that
-  // the quote has swallowed. Without white space at the end it notices.
-  const std::string text = whole_text.substr(0, whole_text.find_last_not_of(" \n\t") + 1);
+  // At the end of the text yaml-cpp 0.7 takes an open quote for closed and an open bracket for a key, and
+  // with it whatever it has swallowed. At the end of a document it notices.
+  const std::string text = whole_text.substr(0, whole_text.find_last_not_of(" \n\t") + 1) + "\n...\n";
   TreeBuilder builder(text, diagnostics, base);
   try {
     std::istringstream stream(text);

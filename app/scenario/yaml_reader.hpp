@@ -23,7 +23,7 @@ inline constexpr std::size_t kLongestScalar = 8 * 1024;   // bytes; a page of `a
 inline constexpr std::size_t kLongestKey = 100;           // bytes; every value remembers its path
 
 // Reads one document. Faults go to `diagnostics`; a tree comes back unless the text is no YAML at all or
-// breaks a limit. `text` has passed guard_text. Every position gets `base` as source and line offset:
+// breaks a limit. A text without content gives an empty value. `text` has passed guard_text. Every position gets `base` as source and line offset:
 // the default for a file, {command_line, n, column} for the value of the n-th --set.
 std::optional<Value> read_yaml(const std::string& text, Diagnostics& diagnostics,
                                Position base = {Source::file, 1, 1});

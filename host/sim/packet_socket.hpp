@@ -19,8 +19,8 @@
 namespace tapestry::host::sim {
 
 struct PacketSocketOptions {
-  bool vnet_header = true;                        // PACKET_VNET_HDR
-  bool qdisc_bypass = false;                      // PACKET_QDISC_BYPASS
+  bool vnet_header = true;                             // PACKET_VNET_HDR
+  bool qdisc_bypass = false;                           // PACKET_QDISC_BYPASS
   std::optional<net::MacAddress> ignored_source = {};  // the filter
   // Packet memory, as SO_RCVBUF and SO_SNDBUF doubled: net.core.rmem_default and wmem_default.
   std::uint32_t receive_buffer_bytes = 212'992;
@@ -46,7 +46,7 @@ class PacketSocket final : public PacketIo, private net::Device::Tap {
   IoResult receive(std::span<ReceiveSlot> slots) override;
   void listen(ReadinessListener* listener) override { readiness_.listen(listener); }
   void watch_writable(bool wanted) override {
-    readiness_.watch_writable(wanted, send_buffer_->has_room());
+    readiness_.watch_writable(wanted, send_buffer_->is_writable());
   }
 
   // The device has gone down (ENETDOWN): the next receive fails, once.

@@ -24,10 +24,10 @@ class Readiness {
     if (!watches_writable_ || listener_ == nullptr) return;
     if (std::exchange(writer_was_refused_, false)) listener_->writable();
   }
-  // Who begins to watch when there is room already is told at once, as by epoll_ctl.
-  void watch_writable(bool wanted, bool has_room) {
+  // Who begins to watch when it is writable already is told at once, as by epoll_ctl.
+  void watch_writable(bool wanted, bool is_writable) {
     watches_writable_ = wanted;
-    if (has_room) became_writable();
+    if (is_writable) became_writable();
   }
 
  private:

@@ -30,7 +30,9 @@ class SendBuffer final : public core::PacketOwner {
   }
 
   bool has_room() const { return used_bytes_ < limit_bytes_; }
-  std::uint64_t used_bytes() const { return used_bytes_; }
+  // Writers are told once half of the buffer is free (sock_writeable): one packet at a time would
+  // be a wake-up for each.
+  bool is_writable() const { return used_bytes_ * 2 <= limit_bytes_; }
 
   void charge(core::Packet& packet) {
     const std::uint32_t bytes = net::socket_memory_bytes(packet.length());
@@ -38,15 +40,13 @@ class SendBuffer final : public core::PacketOwner {
     used_bytes_ += bytes;
   }
 
-  // A writer is told once half of the buffer is free (sock_writeable): one packet at a time would
-  // be a wake-up for each.
   void packet_released(std::uint32_t bytes) override {
     used_bytes_ -= bytes;
     if (readiness_ == nullptr) {
       if (used_bytes_ == 0) delete this;
       return;
     }
-    if (used_bytes_ * 2 <= limit_bytes_) readiness_->became_writable();
+    if (is_writable()) readiness_->became_writable();
   }
 
  private:

@@ -88,7 +88,7 @@ class TapDescriptor final : public PacketIo {
   IoResult receive(std::span<ReceiveSlot> slots) override;
   void listen(ReadinessListener* listener) override { readiness_.listen(listener); }
   void watch_writable(bool wanted) override {
-    readiness_.watch_writable(wanted, send_buffer_->has_room());
+    readiness_.watch_writable(wanted, send_buffer_->is_writable());
   }
 
   std::size_t waiting() const { return queue_.size(); }

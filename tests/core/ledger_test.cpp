@@ -30,6 +30,66 @@ PacketPtr packet_of(PacketPool& pool, Origin origin, std::size_t bytes) {
   return packet;
 }
 
+using Step = std::tuple<int, std::size_t, std::uint8_t>;  // what, how much, with which packet
+
+// Some packets, to which things happen.
+struct Crowd {
+  PacketPool pool{256};
+  std::vector<PacketPtr> alive;
+
+  void take(const Step& step) {
+    const auto& [what, size, which] = step;
+    if (alive.empty() || (what == 0 && alive.size() < 30)) {
+      alive.push_back(packet_of(pool, which % 2 == 0 ? Origin::stack : Origin::replay, size));
+      return;
+    }
+    PacketPtr packet = leave(which);
+    switch (what) {
+      case 1:
+        deliver(std::move(packet));
+        break;
+      case 2:
+        consume(std::move(packet));
+        break;
+      case 3:
+        drop(std::move(packet), static_cast<DropReason>(which % core::kDropReasons));
+        break;
+      case 4:
+        packet->truncate_to(std::min(size, packet->length()));
+        break;
+      case 5:
+        alive.push_back(packet->clone());
+        break;
+      case 6:
+        if (!alive.empty()) packet->absorb_weight(leave(which));
+        break;
+      case 7:
+        cut_in_two(std::move(packet));
+        break;
+      case 8:
+        packet->pull(packet->length() / 2);
+        break;
+    }
+    if (packet) alive.push_back(std::move(packet));
+  }
+
+  void cut_in_two(PacketPtr packet) {
+    const std::uint64_t weight = packet->weight();
+    for (const std::uint64_t part : {weight / 2, weight - weight / 2}) {
+      alive.push_back(pool.allocate(Origin::segmentation));
+      alive.back()->account(part);
+    }
+    consume(std::move(packet), Outcome::segmented);
+  }
+
+  PacketPtr leave(std::size_t index) {
+    const auto place = alive.begin() + static_cast<std::ptrdiff_t>(index % alive.size());
+    PacketPtr packet = std::move(*place);
+    alive.erase(place);
+    return packet;
+  }
+};
+
 }  // namespace
 
 TEST_CASE("each way to end a packet has its own line", "[core][ledger]") {
@@ -152,66 +212,20 @@ TEST_CASE("whoever watches drops sees the packet and the reason", "[core][ledger
 }
 
 TEST_CASE("any life of any packets balances at every moment", "[core][ledger]") {
-  const auto steps = rc::gen::container<std::vector<std::tuple<int, std::uint16_t, std::uint8_t>>>(
-      rc::gen::tuple(rc::gen::inRange(0, 9), rc::gen::inRange<std::uint16_t>(1, 3000),
+  const auto steps = rc::gen::container<std::vector<Step>>(
+      rc::gen::tuple(rc::gen::inRange(0, 9), rc::gen::inRange<std::size_t>(1, 3000),
                      rc::gen::arbitrary<std::uint8_t>()));
   for_all(
       [&] {
-        PacketPool pool(64);
-        std::vector<PacketPtr> alive;
-        const auto take = [&](std::size_t index) {
-          PacketPtr packet = std::move(alive[index % alive.size()]);
-          alive.erase(alive.begin() + static_cast<std::ptrdiff_t>(index % alive.size()));
-          return packet;
-        };
-        for (const auto& [kind, size, which] : *steps) {
-          if (alive.empty() || (kind == 0 && alive.size() < 30)) {
-            alive.push_back(packet_of(pool, which % 2 == 0 ? Origin::stack : Origin::replay, size));
-            continue;
-          }
-          PacketPtr packet = take(which);
-          const std::size_t half = packet->length() / 2;
-          switch (kind) {
-            case 1:
-              deliver(std::move(packet));
-              break;
-            case 2:
-              consume(std::move(packet));
-              break;
-            case 3:
-              drop(std::move(packet), static_cast<DropReason>(which % core::kDropReasons));
-              break;
-            case 4:
-              packet->truncate_to(std::min<std::size_t>(size, packet->length()));
-              break;
-            case 5:
-              alive.push_back(packet->clone());
-              break;
-            case 6:
-              if (!alive.empty()) packet->absorb_weight(take(which));
-              break;
-            case 7: {
-              const std::uint64_t weight = packet->weight();
-              for (const std::uint64_t part : {weight / 2, weight - weight / 2}) {
-                alive.push_back(pool.allocate(Origin::segmentation));
-                alive.back()->account(part);
-              }
-              consume(std::move(packet), Outcome::segmented);
-              break;
-            }
-            case 8:
-              packet->pull(half);
-              break;
-            default:
-              break;
-          }
-          if (packet) alive.push_back(std::move(packet));
-          const Balance balance = pool.close();
+        Crowd crowd;
+        for (const Step& step : *steps) {
+          crowd.take(step);
+          const Balance balance = crowd.pool.close();
           RC_ASSERT(balance.balanced);
-          RC_ASSERT(balance.in_flight.packets == alive.size());
+          RC_ASSERT(balance.in_flight.packets == crowd.alive.size());
         }
-        alive.clear();
-        RC_ASSERT(pool.close().balanced);
+        crowd.alive.clear();
+        RC_ASSERT(crowd.pool.close().balanced);
       },
       300);
 }

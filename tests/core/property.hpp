@@ -1,9 +1,10 @@
 // A property that holds for whatever rapidcheck thinks up, always the same things: its seed is
-// fixed, so that a failure today is a failure tomorrow. What it found is shrunk to the smallest
-// case and printed.
+// fixed, so that a failure today is a failure tomorrow. RC_PARAMS="seed=..." in the environment
+// tries others. What it found is shrunk to the smallest case and printed.
 #pragma once
 
 #include <rapidcheck.h>
+#include <rapidcheck/detail/Configuration.h>
 
 #include <catch2/catch.hpp>
 #include <cstdlib>
@@ -14,9 +15,8 @@ namespace tapestry::tests {
 
 template <class Property>
 void for_all(Property property, int cases = 200) {
-  setenv("RC_PARAMS", "seed=0", 0);  // or rapidcheck draws a seed, says so, and we don't use it
-  rc::detail::TestParams params;
-  params.seed = 20180628;
+  setenv("RC_PARAMS", "seed=20180628", 0);
+  rc::detail::TestParams params = rc::detail::configuration().testParams;
   params.maxSuccess = cases;
   const rc::detail::TestResult result =
       rc::detail::checkTestable(std::move(property), rc::detail::TestMetadata{}, params);

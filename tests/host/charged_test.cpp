@@ -119,7 +119,7 @@ TEST_CASE("a guest's call is a system call of its host thread: the host works, t
   kernel::Machine& host = world.add_machine({.name = "host", .era = era}, table);
   kernel::Machine& guest = world.add_machine(
       {.name = "guest", .platform = kernel::PlatformKind::uml, .era = era, .host = &host}, table);
-  net::Device& device = host.stack().add_device({.name = "tap0"});
+  net::Device& device = host.stack().add_device({.name = "tap0", .mac = net::MacAddress::local(1)});
   host::sim::Tap tap(device, {});
   device.set_receive_handler([](core::PacketPtr packet) {
     core::deliver(std::move(packet));

@@ -99,7 +99,7 @@ TEST_CASE("Without the second look a device that suppresses its events goes deaf
   const std::int64_t rearm_ns =
       two_events(sched::SettleMode::always, Signalling::suppressed, Event::receive, 0).rearm_ns;
   int lost = 0;
-  for (std::int64_t offset_ns = -200; offset_ns <= 200; ++offset_ns) {
+  for (std::int64_t offset_ns = -250; offset_ns <= 250; ++offset_ns) {
     const Outcome outcome =
         two_events(sched::SettleMode::always, Signalling::suppressed, Event::receive,
                    rearm_ns + offset_ns, {.forget_second_look = true});

@@ -159,7 +159,7 @@ TEST_CASE("A fragment that comes twice is dropped once") {
   run.deliver(frames[0]->clone());
   for (core::PacketPtr& frame : frames)
     run.deliver(std::move(frame));
-  CHECK(run.receive_all() == std::vector{payload});
+  CHECK(run.receive_all() == std::vector<std::vector<std::uint8_t>>(1, payload));
   CHECK(drops(run.world, DropReason::dup_frag) == 1);
   CHECK(ledger_is_closed(run.world));
 }

@@ -334,7 +334,7 @@ TEST_CASE("Where there is no address space for the stacks, no fiber starts", "[f
   CHECK(engine.stacks_in_use() == 0);
 }
 
-TEST_CASE("Thirty thousand fibers are suspended at once", "[fiber]") {
+TEST_CASE("Thirty thousand fibers are suspended at once", "[fiber][many]") {
   std::size_t count = 30'000;
   std::size_t mappings_max = 0;
   std::ifstream("/proc/sys/vm/max_map_count") >> mappings_max;

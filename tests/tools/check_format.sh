@@ -3,5 +3,5 @@
 set -u
 cd "$(dirname "$(realpath "${BASH_SOURCE[0]}")")/../.." || exit 3
 layers=(app core host irq kernel net observe sched tests transports workloads)
-find "${layers[@]}" \( -name '*.cpp' -o -name '*.hpp' \) -print0 2>/dev/null | sort -z |
+find "${layers[@]}" \( -name '*.cpp' -o -name '*.hpp' -o -name '*.inl' \) -print0 2>/dev/null | sort -z |
   xargs -0 -r -n 20 -P "$(nproc)" clang-format --dry-run --Werror

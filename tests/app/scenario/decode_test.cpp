@@ -195,7 +195,7 @@ variants: {x-note: none, v: {x-note: none, devices: {x-note: ~}}}
 published: [{variant: v, x-note: none, workload: w, metric: drops, value: 1, source: s}]
 )");
   CHECK(said(loaded) ==
-        std::vector<std::string>{"file:16:52: error: published[0].workload: there is no workload 'w' in variant v"});
+        std::vector<std::string>{"file:15:50: error: published[0].workload: there is no workload 'w' in variant v"});
 }
 
 TEST_CASE("what is missing is named with what it is for", "[app][scenario]") {
@@ -203,7 +203,7 @@ TEST_CASE("what is missing is named with what it is for", "[app][scenario]") {
   CHECK(said(loaded) == std::vector<std::string>{"file:9:15: error: devices.guest.vec0: 'attach' is missing"});
   CHECK(hint_of(loaded) == "attach is a name: the host's tap, or for raw the host's veth");
   const LoadedScenario empty = load(replaced(small_scenario(), "{kind: tap,", "{kind: tap, mtu: ,"));
-  CHECK(said(empty) == std::vector<std::string>{"file:8:27: error: devices.host.tap0.mtu: the value is missing"});
+  CHECK(said(empty) == std::vector<std::string>{"file:8:26: error: devices.host.tap0.mtu: the value is missing"});
   CHECK(hint_of(empty) == "write a whole number, or remove the line for the default, 1500");
 }
 

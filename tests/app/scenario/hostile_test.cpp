@@ -71,7 +71,7 @@ TEST_CASE("nesting of any depth and kind is refused within a second", "[app][sce
 TEST_CASE("sizes of any kind are refused", "[app][scenario]") {
   const std::string many_keys = [] {
     std::string text;
-    for (int i = 0; i < 25'000; ++i) text += "x-" + std::to_string(i) + ": 1\n";
+    for (int i = 0; i < 21'000; ++i) text += "x-" + std::to_string(i) + ":\n";
     return text;
   }();
   struct Row {

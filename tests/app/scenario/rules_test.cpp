@@ -57,7 +57,7 @@ TEST_CASE("veths have no queue to set the length of", "[app][scenario]") {
   const LoadedScenario loaded = load(small_scenario(), {"devices.host.ve0={kind: veth, peer: host.ve1, txqueuelen: 5}",
                                                         "devices.host.ve1={kind: veth, peer: host.ve0}"});
   CHECK(said(loaded) == std::vector<std::string>{
-                            "--set:1:50: error: devices.host.ve0.txqueuelen: unknown key 'txqueuelen' in a device of "
+                            "--set:1:47: error: devices.host.ve0.txqueuelen: unknown key 'txqueuelen' in a device of "
                             "kind veth"});
 }
 

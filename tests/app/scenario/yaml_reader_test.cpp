@@ -51,8 +51,8 @@ TEST_CASE("a value that is not written is nothing, whatever stands behind it", "
   CHECK(tree_of("{null, a: null}") == "{null: nothing, a: 'null'}");
   CHECK(tree_of("a:\n  -\n  - null\n  -\nnull: 2") == "{a: [nothing, 'null', nothing], null: '2'}");
   CHECK(tree_of("a: ''") == "{a: ''}");
-  CHECK(tree_of("") == "no tree");
-  CHECK(tree_of("# only a comment\n") == "no tree");
+  CHECK(tree_of("") == "nothing");
+  CHECK(tree_of("# only a comment\n") == "nothing");
 }
 
 TEST_CASE("anchors and aliases work while they stay small", "[app][scenario]") {
@@ -111,8 +111,8 @@ TEST_CASE("what scenarios do not need of YAML is refused by name", "[app][scenar
       {"{a: 1}: 1", "f:1:1: error: a key must be plain text, not a list or a map"},
       {"a: &x b\n*x : 1", "f:2:1: error: an alias cannot be a key"},
       {": 1", "f:1:1: error: a key is missing here"},
-      {"a: \"no end\nb: 1\n", "f:2:5: error: a quote is never closed"},
-      {"a: 'no end\n\n", "f:1:11: error: a quote is never closed"},
+      {"a: \"no end\nb: 1\n", "f:1:1: error: a quote that opens after this place is never closed"},
+      {"a: 'no end\n\n", "f:1:1: error: a quote that opens after this place is never closed"},
       {"a: [1, 2\n", "f:1:8: error: a '[' is never closed"},
       {"a: b: c", "f:1:5: error: a ':' that belongs to no key"},
       {"a: @b", "f:1:4: error: text cannot begin with this character"},
