@@ -6,7 +6,8 @@
 namespace tapestry::app {
 namespace {
 
-// A decimal number 0..most at the front of `text`, which is shortened by it. No sign, no leading zero.
+// A decimal number 0..most at the front of `text`, which is shortened by it. No sign, no leading
+// zero.
 std::optional<std::uint32_t> take_number(std::string_view& text, std::uint32_t most) {
   std::uint32_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);

@@ -8,8 +8,8 @@
 
 namespace tapestry::app {
 
-// Exactly four decimal numbers 0..255 without leading zeros; a prefix length 0..32 without leading zeros;
-// six pairs of hexadecimal digits joined by colons. Anything else is nothing.
+// Exactly four decimal numbers 0..255 without leading zeros; a prefix length 0..32 without leading
+// zeros; six pairs of hexadecimal digits joined by colons. Anything else is nothing.
 std::optional<net::Ipv4Address> parse_ipv4_address(std::string_view text);
 std::optional<net::Ipv4Prefix> parse_ipv4_prefix(std::string_view text);
 std::optional<net::MacAddress> parse_mac_address(std::string_view text);

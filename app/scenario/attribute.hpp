@@ -1,6 +1,6 @@
-// The attributes of a scenario: each is declared once, and everything that needs to know about it reads
-// the declaration. The decoder takes type, default and range from it, the unknown-key check its name, the
-// JSON Schema all of it, and so does the list of attributes for the user.
+// The attributes of a scenario: each is declared once, and everything that needs to know about it
+// reads the declaration. The decoder takes type, default and range from it, the unknown-key check
+// its name, the JSON Schema all of it, and so does the list of attributes for the user.
 #pragma once
 
 #include <string>
@@ -26,33 +26,35 @@ enum class AttributeType : unsigned char {
   map        // has attributes of its own
 };
 
-std::string_view type_name(AttributeType type);    // "duration"
-std::string_view type_article(AttributeType type); // "a duration such as 50us"
+std::string_view type_name(AttributeType type);     // "duration"
+std::string_view type_article(AttributeType type);  // "a duration such as 50us"
 
 struct Attribute {
   std::string name;
   AttributeType type = AttributeType::text;
   bool required = false;
   std::string assumed;  // the default, as one would write it; empty: see `help`, or required
-  std::string low;      // the smallest and largest allowed value, as one would write it; empty: no limit
+  std::string
+      low;  // the smallest and largest allowed value, as one would write it; empty: no limit
   std::string high;
   std::vector<std::string> choices;
-  std::string unlimited;  // a word that stands for no value at all, beside the default; may be empty
-  std::string help;       // one line without full stop
+  std::string
+      unlimited;     // a word that stands for no value at all, beside the default; may be empty
+  std::string help;  // one line without full stop
 };
 
 // The attributes of one place in a scenario.
 struct AttributeGroup {
-  std::string title;      // "devices, kind: vector"
-  std::string section;    // "devices"; empty for the scenario itself
-  std::string place;      // "devices.MACHINE.INTERFACE"
-  std::string kind;       // the value of `kind` or `platform` that selects these; may be empty
-  std::string help;       // what it is
+  std::string title;    // "devices, kind: vector"
+  std::string section;  // "devices"; empty for the scenario itself
+  std::string place;    // "devices.MACHINE.INTERFACE"
+  std::string kind;     // the value of `kind` or `platform` that selects these; may be empty
+  std::string help;     // what it is
   std::vector<Attribute> attributes;
 };
 
-// Every attribute there is, in the order of the documentation: the whole, machines by platform, devices by
-// kind, links, workloads by kind, captures, published, expect.
+// Every attribute there is, in the order of the documentation: the whole, machines by platform,
+// devices by kind, links, workloads by kind, captures, published, expect.
 const std::vector<AttributeGroup>& attribute_groups();
 
 }  // namespace tapestry::app

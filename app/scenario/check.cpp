@@ -1,4 +1,5 @@
-// What only the whole shows. Runs on a scenario whose attributes are read and whose names are resolved.
+// What only the whole shows. Runs on a scenario whose attributes are read and whose names are
+// resolved.
 #include <algorithm>
 #include <string>
 #include <variant>
@@ -10,19 +11,24 @@ namespace {
 
 class Checker {
  public:
-  Checker(Scenario& scenario, Diagnostics& diagnostics) : scenario_(scenario), diagnostics_(diagnostics) {}
+  Checker(Scenario& scenario, Diagnostics& diagnostics)
+      : scenario_(scenario), diagnostics_(diagnostics) {}
 
   void run() {
-    for (const Machine& machine : scenario_.machines) check_machine(machine);
+    for (const Machine& machine : scenario_.machines)
+      check_machine(machine);
     if (!diagnostics_.empty()) return;  // who is whose host decides all that follows
-    for (std::size_t i = 0; i < scenario_.devices.size(); ++i) check_addresses(i);
+    for (std::size_t i = 0; i < scenario_.devices.size(); ++i)
+      check_addresses(i);
     for (std::size_t i = 0; i < scenario_.devices.size(); ++i) {
       std::visit([this, i](const auto& kind) { check_device(i, kind); }, scenario_.devices[i].kind);
     }
-    for (const Link& link : scenario_.links) check_link(link);
+    for (const Link& link : scenario_.links)
+      check_link(link);
     for (const Workload& workload : scenario_.workloads) {
       check_start(workload);
-      std::visit([this, &workload](const auto& kind) { check_workload(workload, kind); }, workload.kind);
+      std::visit([this, &workload](const auto& kind) { check_workload(workload, kind); },
+                 workload.kind);
     }
   }
 
@@ -55,16 +61,19 @@ class Checker {
         return;
       }
     }
-    if (guest.pin) check_cpu(*guest.pin, *guest.host, "machines." + guest.name + ".pin", guest.host->at);
+    if (guest.pin)
+      check_cpu(*guest.pin, *guest.host, "machines." + guest.name + ".pin", guest.host->at);
   }
 
-  void check_cpu(int cpu, const Reference<Machine>& where, const std::string& attribute, Position at) {
+  void check_cpu(int cpu, const Reference<Machine>& where, const std::string& attribute,
+                 Position at) {
     const int cpus = machine(where).cpus;
     if (cpu < cpus) return;
     report(at, attribute + ": " + where.name + " has no CPU " + std::to_string(cpu),
            "its CPUs are 0" + (cpus > 1 ? " to " + std::to_string(cpus - 1) : std::string()));
   }
-  void check_cpu(const std::optional<int>& cpu, const Reference<Machine>& where, const std::string& attribute) {
+  void check_cpu(const std::optional<int>& cpu, const Reference<Machine>& where,
+                 const std::string& attribute) {
     if (cpu) check_cpu(*cpu, where, attribute, where.at);
   }
 
@@ -75,11 +84,12 @@ class Checker {
     for (std::size_t i = 0; i < index; ++i) {
       const Device& other = scenario_.devices[i];
       if (mine.address && other.address && mine.address->address == other.address->address) {
-        report(mine.at, path_of(mine) + ": " + mine.address->address.text() + " is already the address of " +
-                            other.name);
+        report(mine.at, path_of(mine) + ": " + mine.address->address.text() +
+                            " is already the address of " + other.name);
       }
       if (mine.mac && other.mac && *mine.mac == *other.mac) {
-        report(mine.at, path_of(mine) + ": " + mine.mac->text() + " is already the MAC address of " + other.name);
+        report(mine.at, path_of(mine) + ": " + mine.mac->text() +
+                            " is already the MAC address of " + other.name);
       }
     }
   }
@@ -91,19 +101,22 @@ class Checker {
     const Device& mine = scenario_.devices[index];
     const Machine& guest = machine(mine.machine);
     if (!guest.host) {
-      report(mine.at, path_of(mine) + ": only a guest has such a device, and " + quote(guest.name) +
-                          " has no host",
+      report(mine.at,
+             path_of(mine) + ": only a guest has such a device, and " + quote(guest.name) +
+                 " has no host",
              "its machine needs platform: uml and host: NAME");
       return false;
     }
     if (device(attach).machine.name != guest.host->name) {
-      report(attach, quote(attach.name) + " is not a device of " + guest.host->name + ", the host of " + guest.name);
+      report(attach, quote(attach.name) + " is not a device of " + guest.host->name +
+                         ", the host of " + guest.name);
       return false;
     }
     for (std::size_t i = 0; i < index; ++i) {
       const Reference<Device>* const other = attachment_of(scenario_.devices[i]);
       if (other == nullptr || other->name != attach.name) continue;
-      report(attach, quote(attach.name) + " is already attached to by " + scenario_.devices[i].name);
+      report(attach,
+             quote(attach.name) + " is already attached to by " + scenario_.devices[i].name);
       return false;
     }
     return true;
@@ -118,8 +131,9 @@ class Checker {
   void must_be_native(std::size_t index, const std::string& what) {
     const Device& mine = scenario_.devices[index];
     if (machine(mine.machine).platform == Platform::native) return;
-    report(mine.at, path_of(mine) + ": " + what + " belongs to a machine on platform native, and " +
-                        quote(mine.machine.name) + " is a guest",
+    report(mine.at,
+           path_of(mine) + ": " + what + " belongs to a machine on platform native, and " +
+               quote(mine.machine.name) + " is a guest",
            "a guest has devices of kind legacy-tap or vector");
   }
 
@@ -137,9 +151,11 @@ class Checker {
     const DeviceKind& kind = device(vector.attach).kind;
     if (vector.transport == Transport::raw) {
       if (std::holds_alternative<VethDevice>(kind)) return;
-      report(vector.attach, "transport raw attaches to a veth, and " + quote(vector.attach.name) + " is none");
+      report(vector.attach,
+             "transport raw attaches to a veth, and " + quote(vector.attach.name) + " is none");
     } else if (!std::holds_alternative<TapDevice>(kind)) {
-      report(vector.attach, "this transport attaches to a tap, and " + quote(vector.attach.name) + " is none");
+      report(vector.attach,
+             "this transport attaches to a tap, and " + quote(vector.attach.name) + " is none");
     }
   }
 
@@ -169,17 +185,18 @@ class Checker {
     for (const std::size_t end : link.ends) {
       named += (named.empty() ? "" : ", ") + scenario_.devices[end].name;
     }
-    report(link.at, "links." + link.name + ": a link has two ends, but " +
-                        (named.empty() ? std::string("no nic names it") : "these nics name it: " + named));
+    report(link.at,
+           "links." + link.name + ": a link has two ends, but " +
+               (named.empty() ? std::string("no nic names it") : "these nics name it: " + named));
   }
 
   // ---- Workloads ----
 
   void check_start(const Workload& workload) {
     if (!scenario_.stop || workload.start <= *scenario_.stop) return;
-    report(workload.at, "workloads." + workload.name + ": starts at " +
-                            core::format_duration(workload.start) + ", after the stop at " +
-                            core::format_duration(*scenario_.stop),
+    report(workload.at,
+           "workloads." + workload.name + ": starts at " + core::format_duration(workload.start) +
+               ", after the stop at " + core::format_duration(*scenario_.stop),
            "let it start earlier, or stop later");
   }
 
@@ -192,7 +209,8 @@ class Checker {
       if (near.machine.name != from.name || !near.address) continue;
       for (const Device& far : scenario_.devices) {
         if (far.machine.name != to.name || !far.address) continue;
-        if (near.address->contains(far.address->address) && far.address->contains(near.address->address)) {
+        if (near.address->contains(far.address->address) &&
+            far.address->contains(near.address->address)) {
           return;
         }
       }
@@ -233,6 +251,8 @@ class Checker {
 
 }  // namespace
 
-void check_rules(Scenario& scenario, Diagnostics& diagnostics) { Checker(scenario, diagnostics).run(); }
+void check_rules(Scenario& scenario, Diagnostics& diagnostics) {
+  Checker(scenario, diagnostics).run();
+}
 
 }  // namespace tapestry::app

@@ -14,10 +14,12 @@ std::string singular(const std::string& section) { return section.substr(0, sect
 
 // Whether an entry can be found by its name; what it is may still be at fault.
 bool is_named(const Value::Entry& entry, const std::string& section, Diagnostics& diagnostics) {
-  if (section == "devices" || is_name(entry.key)) return true;  // devices have names of their own kind
-  diagnostics.add(entry.key_at,
-                  entry.value.path + ": " + quote(entry.key) + " cannot name a " + singular(section),
-                  "use letters, digits, '_' and '-', 40 at most");
+  if (section == "devices" || is_name(entry.key))
+    return true;  // devices have names of their own kind
+  diagnostics.add(
+      entry.key_at,
+      entry.value.path + ": " + quote(entry.key) + " cannot name a " + singular(section),
+      "use letters, digits, '_' and '-', 40 at most");
   return false;
 }
 
@@ -78,7 +80,8 @@ std::vector<Capture> decode_captures(const Value& tree, Diagnostics& diagnostics
   append_names(capture_fields(), known);
   for (const Value& item : section->value.items) {
     if (!item.is_map()) {
-      diagnostics.add(item.at, item.path + ": expected a map such as {at: host.tap0}, found " + describe(item));
+      diagnostics.add(
+          item.at, item.path + ": expected a map such as {at: host.tap0}, found " + describe(item));
       continue;
     }
     Capture capture;
@@ -97,9 +100,10 @@ std::vector<const Value::Entry*> things_in(const Value& tree, const std::string&
   const Value::Entry* const found = tree.find(section);
   if (found == nullptr) return things;
   if (!found->value.is_map()) {
-    diagnostics.add(found->value.at, found->value.path + ": expected a map of " + section + ", found " +
-                                         describe(found->value),
-                    found->value.is_empty() ? "remove the line if there are none" : "");
+    diagnostics.add(
+        found->value.at,
+        found->value.path + ": expected a map of " + section + ", found " + describe(found->value),
+        found->value.is_empty() ? "remove the line if there are none" : "");
     return things;
   }
   for (const Value::Entry& entry : found->value.entries) {
@@ -107,8 +111,9 @@ std::vector<const Value::Entry*> things_in(const Value& tree, const std::string&
     if (!is_named(entry, section, diagnostics)) continue;
     things.push_back(&entry);
     if (entry.value.is_map()) continue;
-    diagnostics.add(entry.value.at, entry.value.path + ": expected a map of the " + singular(section) +
-                                        "'s attributes, found " + describe(entry.value));
+    diagnostics.add(entry.value.at, entry.value.path + ": expected a map of the " +
+                                        singular(section) + "'s attributes, found " +
+                                        describe(entry.value));
   }
   return things;
 }
@@ -123,7 +128,8 @@ Scenario decode_scenario(const VariantTree& variant, Diagnostics& diagnostics) {
   scenario.workloads = decode_workloads(variant.tree, diagnostics);
   scenario.captures = decode_captures(variant.tree, diagnostics);
   if (scenario.machines.empty() && diagnostics.empty()) {
-    diagnostics.add(variant.tree.at, "the scenario: no machine", "write machines: {host: {platform: native, ...}}");
+    diagnostics.add(variant.tree.at, "the scenario: no machine",
+                    "write machines: {host: {platform: native, ...}}");
   }
   return scenario;
 }

@@ -2,10 +2,11 @@
 //
 //   decode  every attribute by its field: types, units, defaults, ranges, unknown keys
 //   resolve every name to the index of what it names
-//   check   what only the whole shows: cycles of hosts, who may attach to what, networks, two ends of a link
+//   check   what only the whole shows: cycles of hosts, who may attach to what, networks, two ends
+//   of a link
 //
-// Decoding and resolving go on after faults. Checking begins only where there are none, so that one fault
-// is reported once.
+// Decoding and resolving go on after faults. Checking begins only where there are none, so that one
+// fault is reported once.
 #pragma once
 
 #include <string>
@@ -22,10 +23,10 @@ Scenario decode_scenario(const VariantTree& variant, Diagnostics& diagnostics);
 void resolve_names(Scenario& scenario, Diagnostics& diagnostics);
 void check_rules(Scenario& scenario, Diagnostics& diagnostics);  // also fills in Link::ends
 
-// ---- Parts of decode_scenario ------------------------------------------------------------------------------
+// ---- Parts of decode_scenario ----
 
-// The entries of a section, without private notes. Reports those that cannot be names and leaves them out,
-// and reports those that are no maps. A section that is not there has none.
+// The entries of a section, without private notes. Reports those that cannot be names and leaves
+// them out, and reports those that are no maps. A section that is not there has none.
 std::vector<const Value::Entry*> things_in(const Value& tree, const std::string& section,
                                            Diagnostics& diagnostics);
 

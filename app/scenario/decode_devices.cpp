@@ -12,7 +12,8 @@ namespace tapestry::app {
 namespace {
 
 template <class Kind>
-void decode_kind(const Value& map, std::string_view word, Device& device, Diagnostics& diagnostics) {
+void decode_kind(const Value& map, std::string_view word, Device& device,
+                 Diagnostics& diagnostics) {
   const Fields<Kind>& own = kind_fields<Kind>();
   const Fields<Device>& common = device_fields(word);
   std::vector<std::string> known = {"kind"};
@@ -33,7 +34,7 @@ constexpr std::array<DecodeKind, kDeviceKinds.size()> kDecoders = {
     decode_kind<TapDevice>, decode_kind<LegacyTapDevice>, decode_kind<VectorDevice>,
     decode_kind<VethDevice>, decode_kind<NicDevice>};
 
-// ---- line: "vec0:transport=tap,ifname=tap0,depth=128" ------------------------------------------------------
+// ---- line: "vec0:transport=tap,ifname=tap0,depth=128" ----
 
 // The line names the host's interface; which machine is the host, the scenario knows.
 std::string host_of(const Value& tree, std::string_view machine) {
@@ -58,8 +59,9 @@ Value::Entry translate(const VectorOption& option, const std::string& host, cons
 }
 
 // The device with its line replaced by what the line says; nothing if the line is faulty.
-std::optional<Value> without_line(const Value& device, const Value::Entry& written, const std::string& host,
-                                  std::string_view interface, Diagnostics& diagnostics) {
+std::optional<Value> without_line(const Value& device, const Value::Entry& written,
+                                  const std::string& host, std::string_view interface,
+                                  Diagnostics& diagnostics) {
   const Value& line = written.value;
   if (!is_readable(line, attribute_of("line", AttributeType::text, {}), diagnostics)) {
     return std::nullopt;
@@ -74,15 +76,18 @@ std::optional<Value> without_line(const Value& device, const Value::Entry& writt
   const ParsedVectorLine parsed = parse_vector_line(line.text);
   if (!parsed.line) return report(parsed.offset, parsed.error, parsed.hint);
   if (parsed.line->index && "vec" + std::to_string(*parsed.line->index) != interface) {
-    return report(0, "the line is of vec" + std::to_string(*parsed.line->index) + ", the device is " +
-                         quote(interface), "name both alike");
+    return report(0,
+                  "the line is of vec" + std::to_string(*parsed.line->index) + ", the device is " +
+                      quote(interface),
+                  "name both alike");
   }
   Value whole = device;
   for (const VectorOption& option : parsed.line->options) {
     Value::Entry entry = translate(option, host, line, shift);
     if (const Value::Entry* const twice = device.find(entry.key)) {
-      return report(option.key_offset, quote(option.key) + " is in the line, and " + quote(entry.key) +
-                                           " also in line " + std::to_string(twice->key_at.line),
+      return report(option.key_offset,
+                    quote(option.key) + " is in the line, and " + quote(entry.key) +
+                        " also in line " + std::to_string(twice->key_at.line),
                     "keep one of them");
     }
     whole.entries.push_back(std::move(entry));
@@ -93,7 +98,7 @@ std::optional<Value> without_line(const Value& device, const Value::Entry& writt
   return whole;
 }
 
-// ---- One device --------------------------------------------------------------------------------------------
+// ---- One device ----
 
 void decode_attributes(const Value& map, Device& device, Diagnostics& diagnostics) {
   static const Attribute kind = selector("kind", kDeviceKinds);
@@ -115,7 +120,8 @@ bool name_device(const Value::Entry& entry, Device& device, Diagnostics& diagnos
   const std::size_t dot = entry.key.find('.');
   const std::string machine = entry.key.substr(0, dot);
   if (dot == std::string::npos || !is_name(machine)) {
-    diagnostics.add(entry.key_at, entry.value.path + ": " + quote(entry.key) + " cannot name a device",
+    diagnostics.add(entry.key_at,
+                    entry.value.path + ": " + quote(entry.key) + " cannot name a device",
                     "a device is named MACHINE.INTERFACE, such as guest.vec0");
     return false;
   }
@@ -126,7 +132,8 @@ bool name_device(const Value::Entry& entry, Device& device, Diagnostics& diagnos
   if (!is_interface_name(device.interface)) {
     Position at = entry.key_at;
     at.column += static_cast<int>(dot) + 1;
-    diagnostics.add(at, entry.value.path + ": " + quote(device.interface) + " cannot name an interface",
+    diagnostics.add(at,
+                    entry.value.path + ": " + quote(device.interface) + " cannot name an interface",
                     "use letters, digits, '_', '-' and '.', 15 at most");
     return false;
   }

@@ -19,12 +19,14 @@ void check_timing(const Value& map, const ReplayWorkload& replay, Diagnostics& d
     diagnostics.add(scale->key_at, scale->value.path + ": has no effect without timing: scaled");
   }
   if (rate == nullptr && replay.timing == ReplayTiming::fixed) {
-    diagnostics.add(map.at, map.path + ": 'rate' is missing", "timing: fixed sends at a rate such as 1Gbit");
+    diagnostics.add(map.at, map.path + ": 'rate' is missing",
+                    "timing: fixed sends at a rate such as 1Gbit");
   }
 }
 
 template <class Kind>
-void decode_kind(const Value& map, std::string_view word, Workload& workload, Diagnostics& diagnostics) {
+void decode_kind(const Value& map, std::string_view word, Workload& workload,
+                 Diagnostics& diagnostics) {
   const Fields<Kind>& own = kind_fields<Kind>();
   std::vector<std::string> known = {"kind"};
   append_names(own, known);
@@ -41,8 +43,9 @@ using DecodeKind = void (*)(const Value&, std::string_view, Workload&, Diagnosti
 
 // In the order of kWorkloadKinds.
 constexpr std::array<DecodeKind, kWorkloadKinds.size()> kDecoders = {
-    decode_kind<ReplayWorkload>, decode_kind<UdpStreamWorkload>, decode_kind<UdpRequestResponseWorkload>,
-    decode_kind<PingWorkload>, decode_kind<SyscallWorkload>};
+    decode_kind<ReplayWorkload>, decode_kind<UdpStreamWorkload>,
+    decode_kind<UdpRequestResponseWorkload>, decode_kind<PingWorkload>,
+    decode_kind<SyscallWorkload>};
 
 }  // namespace
 

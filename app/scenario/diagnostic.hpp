@@ -1,8 +1,9 @@
 // What is wrong with a scenario, and exactly where.
 //
-// A place is a line and a column of the scenario file or of one --set argument. Lines and columns count
-// from 1; columns count bytes, as compilers do. Nothing in app/scenario throws to its caller: every fault
-// becomes a Diagnostic, and a reader goes on after a fault so that one run shows them all.
+// A place is a line and a column of the scenario file or of one --set argument. Lines and columns
+// count from 1; columns count bytes, as compilers do. Nothing in app/scenario throws to its caller:
+// every fault becomes a Diagnostic, and a reader goes on after a fault so that one run shows them
+// all.
 #pragma once
 
 #include <cstddef>
@@ -41,11 +42,12 @@ struct Diagnostic {
   friend bool operator==(const Diagnostic&, const Diagnostic&) = default;
 };
 
-// Collects diagnostics in the order found, drops exact repetitions, and hands them out in the order of the
-// file. Bounded: the first kMostDiagnostics in file order are kept.
+// Collects diagnostics in the order found, drops exact repetitions, and hands them out in the order
+// of the file. Bounded: the first kMostDiagnostics in file order are kept.
 class Diagnostics {
  public:
-  static constexpr std::size_t kMostDiagnostics = 20;  // a screenful; the rest follows from these anyway
+  static constexpr std::size_t kMostDiagnostics =
+      20;  // a screenful; the rest follows from these anyway
 
   void add(Position at, std::string text, std::string hint = {});
   void add(Diagnostic diagnostic);

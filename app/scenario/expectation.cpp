@@ -50,7 +50,8 @@ class Parser {
   }
 
   void skip_spaces() {
-    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t')) ++at_;
+    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t'))
+      ++at_;
   }
 
   bool take(std::string_view token) {
@@ -64,7 +65,8 @@ class Parser {
   std::string_view word() {
     skip_spaces();
     std::size_t end = at_;
-    while (end < text_.size() && is_word_character(text_[end])) ++end;
+    while (end < text_.size() && is_word_character(text_[end]))
+      ++end;
     return text_.substr(at_, end - at_);
   }
 
@@ -82,7 +84,8 @@ class Parser {
     const char* const begin = text_.data() + at_;
     const auto [end, error] = std::from_chars(begin, text_.data() + text_.size(), number);
     const auto taken = static_cast<std::size_t>(end - begin);
-    const bool complete = taken + ending.size() >= length && text_.substr(at_ + taken, ending.size()) == ending;
+    const bool complete =
+        taken + ending.size() >= length && text_.substr(at_ + taken, ending.size()) == ending;
     if (error != std::errc{} || !complete) return std::nullopt;
     at_ += taken + ending.size();
     return number;
@@ -119,7 +122,8 @@ class Parser {
     if (!failed() && !take_word("of")) fail("expected 'of'");
   }
 
-  std::unique_ptr<Term> combine(Term::Kind kind, std::unique_ptr<Term> left, std::unique_ptr<Term> right) {
+  std::unique_ptr<Term> combine(Term::Kind kind, std::unique_ptr<Term> left,
+                                std::unique_ptr<Term> right) {
     if (failed()) return nullptr;
     auto term = std::make_unique<Term>();
     term->kind = kind;
@@ -190,7 +194,8 @@ class Parser {
 
   char after_word() {
     std::size_t end = at_ + word().size();
-    while (end < text_.size() && text_[end] == ' ') ++end;
+    while (end < text_.size() && text_[end] == ' ')
+      ++end;
     return end < text_.size() ? text_[end] : '\0';
   }
 
@@ -198,10 +203,12 @@ class Parser {
   std::unique_ptr<Term> metric(Term::Kind kind, std::vector<MetricName>& used) {
     const std::string_view name = word();
     if (name.empty()) {
-      return fail(at_ == text_.size() ? "expected a value at the end" : "expected a number or a metric");
+      return fail(at_ == text_.size() ? "expected a value at the end"
+                                      : "expected a number or a metric");
     }
     const std::size_t last = name.rfind('.');
-    const std::size_t middle = last == 0 || last == name.npos ? name.npos : name.rfind('.', last - 1);
+    const std::size_t middle =
+        last == 0 || last == name.npos ? name.npos : name.rfind('.', last - 1);
     if (middle == name.npos || middle == 0 || last == middle + 1 || last + 1 == name.size()) {
       return fail(quote(name) + " is not a metric, which is written variant.workload.metric");
     }

@@ -1,15 +1,15 @@
 // What a scenario expects of its results, and whether that came true.
 //
 //   expectation = value relation value
-//   relation    = "<" | "<=" | ">" | ">=" | "==" | "within" number "x" "of" | "within" number "%" "of"
-//   value       = term { ("+" | "-") term }
-//   term        = factor { ("*" | "/") factor }
-//   factor      = number | "-" factor | "(" value ")" | metric | "published" "(" metric ")"
-//   metric      = variant "." workload "." metric-name
+//   relation    = "<" | "<=" | ">" | ">=" | "==" | "within" number "x" "of" | "within" number "%"
+//   "of" value       = term { ("+" | "-") term } term        = factor { ("*" | "/") factor } factor
+//   = number | "-" factor | "(" value ")" | metric | "published" "(" metric ")" metric      =
+//   variant "." workload "." metric-name
 //
-// Names may contain "-", so a minus between names needs spaces around it. `A within 1.5x of B` means that
-// neither is more than 1.5 times the other; `A within 10% of B` that A differs from B by at most 10% of B.
-// These are judgements about finished results: here, and only here, floating point may decide something.
+// Names may contain "-", so a minus between names needs spaces around it. `A within 1.5x of B`
+// means that neither is more than 1.5 times the other; `A within 10% of B` that A differs from B by
+// at most 10% of B. These are judgements about finished results: here, and only here, floating
+// point may decide something.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +45,7 @@ using Metrics = std::map<std::string, std::map<std::string, std::map<std::string
 struct Published {
   MetricName name;
   double value = 0;
-  std::optional<double> low;   // the smallest and largest of several runs
+  std::optional<double> low;  // the smallest and largest of several runs
   std::optional<double> high;
   std::string source;
   std::string disclaimer;  // the author's own; may be empty
@@ -59,7 +59,7 @@ struct Expectation {
   std::string because;  // may be empty
   Position at;          // of the text's first character
   std::shared_ptr<const Expression> expression;
-  std::vector<MetricName> metrics;    // results it needs, without repetition, in order of appearance
+  std::vector<MetricName> metrics;  // results it needs, without repetition, in order of appearance
   std::vector<MetricName> published;  // published figures it needs, likewise
 };
 
@@ -69,24 +69,25 @@ struct ParsedExpectation {
   std::size_t offset = 0;  // and the byte of the text at fault
 };
 
-// Parses only; whether the names mean anything is for the caller to check, by `metrics` and `published`.
-// A text is at most 1000 bytes long and nests at most 50 deep.
+// Parses only; whether the names mean anything is for the caller to check, by `metrics` and
+// `published`. A text is at most 1000 bytes long and nests at most 50 deep.
 ParsedExpectation parse_expectation(std::string_view that);
 
 struct Verdict {
   bool passed = false;
-  // One line with both sides' numbers: "tap.udp.throughput_bps = 120 > legacy.udp.throughput_bps = 100",
-  // or what could not be evaluated and why.
+  // One line with both sides' numbers: "tap.udp.throughput_bps = 120 > legacy.udp.throughput_bps =
+  // 100", or what could not be evaluated and why.
   std::string text;
 };
 
-// A result that is absent, a division by zero or a value that is not finite fails the expectation, with
-// a text that says so.
+// A result that is absent, a division by zero or a value that is not finite fails the expectation,
+// with a text that says so.
 Verdict judge(const Expectation& expectation, const Metrics& results,
               const std::vector<Published>& published);
 
-// The metrics that a run can report, for checking names before anything runs. CPU metrics exist for each
-// machine: `<machine>_cpu_percent` and, by context, `<machine>_cpu_hardirq_percent`, `_softirq_`, `_task_`.
+// The metrics that a run can report, for checking names before anything runs. CPU metrics exist for
+// each machine: `<machine>_cpu_percent` and, by context, `<machine>_cpu_hardirq_percent`,
+// `_softirq_`, `_task_`.
 struct MetricHelp {
   std::string_view name;
   std::string_view help;

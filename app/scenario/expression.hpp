@@ -10,7 +10,16 @@ namespace tapestry::app {
 
 // One node: a leaf, or an operation on `left` and `right`.
 struct Term {
-  enum class Kind : unsigned char { number, metric, published, negate, add, subtract, multiply, divide };
+  enum class Kind : unsigned char {
+    number,
+    metric,
+    published,
+    negate,
+    add,
+    subtract,
+    multiply,
+    divide
+  };
 
   Kind kind = Kind::number;
   double number = 0;

@@ -38,21 +38,23 @@ bool is_presentable(std::string_view text) {
 
 bool is_readable(const Value& value, const Attribute& attribute, Diagnostics& diagnostics) {
   if (!value.is_scalar()) {
-    diagnostics.add(value.at,
-                    value.path + ": expected " + expectation_of(attribute) + ", found " + describe(value));
+    diagnostics.add(value.at, value.path + ": expected " + expectation_of(attribute) + ", found " +
+                                  describe(value));
     return false;
   }
-  const bool bare = attribute.type == AttributeType::flag || attribute.type == AttributeType::count ||
+  const bool bare = attribute.type == AttributeType::flag ||
+                    attribute.type == AttributeType::count ||
                     attribute.type == AttributeType::number;
   if (bare && value.quoted) {
-    diagnostics.add(value.at, value.path + ": expected " + expectation_of(attribute) +
-                                  ", found a text in quotes",
-                    "remove the quotes");
+    diagnostics.add(
+        value.at,
+        value.path + ": expected " + expectation_of(attribute) + ", found a text in quotes",
+        "remove the quotes");
     return false;
   }
   if (value.text.empty()) {
-    diagnostics.add(value.at, value.path + ": expected " + expectation_of(attribute) +
-                                  ", found an empty text");
+    diagnostics.add(
+        value.at, value.path + ": expected " + expectation_of(attribute) + ", found an empty text");
     return false;
   }
   return true;
@@ -72,8 +74,8 @@ void report_unreadable(const Value& value, const Attribute& attribute, const std
 }
 
 void report_out_of_range(const Value& value, const Attribute& attribute, Diagnostics& diagnostics) {
-  diagnostics.add(value.at,
-                  value.path + ": " + value.text + " is out of range, which is " + range_of(attribute));
+  diagnostics.add(value.at, value.path + ": " + value.text + " is out of range, which is " +
+                                range_of(attribute));
 }
 
 std::optional<std::size_t> read_choice(const Value& value, const Attribute& attribute,
@@ -93,9 +95,10 @@ void check_keys(const Value& map, const std::vector<std::string>& known, std::st
   for (const Value::Entry& entry : map.entries) {
     if (is_private_note(entry.key)) continue;
     if (std::find(known.begin(), known.end(), entry.key) != known.end()) continue;
-    diagnostics.add(entry.key_at,
-                    entry.value.path + ": unknown key " + quote(entry.key) + " in " + std::string(what),
-                    suggest(entry.key, known));
+    diagnostics.add(
+        entry.key_at,
+        entry.value.path + ": unknown key " + quote(entry.key) + " in " + std::string(what),
+        suggest(entry.key, known));
   }
 }
 
@@ -105,7 +108,8 @@ void report_no_kind(const Value& map, std::string_view section, const Attribute&
   for (const AttributeGroup& group : attribute_groups()) {
     if (group.section != section) continue;
     for (const Attribute& attribute : group.attributes) {
-      if (std::find(known.begin(), known.end(), attribute.name) == known.end()) known.push_back(attribute.name);
+      if (std::find(known.begin(), known.end(), attribute.name) == known.end())
+        known.push_back(attribute.name);
     }
   }
   if (section == "devices") known.emplace_back("line");

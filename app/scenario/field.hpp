@@ -1,9 +1,9 @@
-// Fields tie an attribute to the member of a struct that holds it, so that one table per struct declares,
-// reads and documents its attributes:
+// Fields tie an attribute to the member of a struct that holds it, so that one table per struct
+// declares, reads and documents its attributes:
 //
 //   const Fields<Link> kFields = {
-//       field("rate", &Link::rate, {.required = true, .low = "1kbit", .high = "1Tbit", .help = "..."}),
-//       field("delay", &Link::delay, {.assumed = "0us", .high = "10s", .help = "..."}),
+//       field("rate", &Link::rate, {.required = true, .low = "1kbit", .high = "1Tbit", .help =
+//       "..."}), field("delay", &Link::delay, {.assumed = "0us", .high = "10s", .help = "..."}),
 //   };
 //   read_fields(map, kFields, link, diagnostics);
 #pragma once
@@ -48,7 +48,7 @@ struct Declared {
 template <class Enumeration>
 struct Words;
 
-// ---- Reading one value -----------------------------------------------------------------------------------
+// ---- Reading one value ----
 
 // Whether `value` is a scalar that may become an attribute of this type; reports it if not.
 bool is_readable(const Value& value, const Attribute& attribute, Diagnostics& diagnostics);
@@ -101,14 +101,15 @@ template <class T>
 void read_member(const Value& value, const Attribute& attribute, std::optional<T>& out,
                  Diagnostics& diagnostics) {
   out.reset();
-  if (!attribute.unlimited.empty() && value.is_scalar() && value.text == attribute.unlimited) return;
+  if (!attribute.unlimited.empty() && value.is_scalar() && value.text == attribute.unlimited)
+    return;
   T read{};
   const std::size_t faults = diagnostics.size();
   read_member(value, attribute, read, diagnostics);
   if (diagnostics.size() == faults) out = std::move(read);
 }
 
-// ---- Declaring -------------------------------------------------------------------------------------------
+// ---- Declaring ----
 
 template <class T>
 struct Member {
@@ -142,7 +143,8 @@ Field<Owner> field(std::string name, T Owner::*member, Declared declared) {
   Field<Owner> made;
   if constexpr (std::is_enum_v<Type>) {
     made.attribute = attribute_of(std::move(name), AttributeType::choice, std::move(declared));
-    for (const std::string_view word : Words<Type>::kWords) made.attribute.choices.emplace_back(word);
+    for (const std::string_view word : Words<Type>::kWords)
+      made.attribute.choices.emplace_back(word);
   } else {
     const AttributeType type = Member<T>::kIsReference ? AttributeType::name : Scalar<Type>::kType;
     made.attribute = attribute_of(std::move(name), type, std::move(declared));
@@ -156,8 +158,8 @@ Field<Owner> field(std::string name, T Owner::*member, Declared declared) {
 
 // A text that is one of some words without being an enumeration.
 template <class Owner>
-Field<Owner> word_field(std::string name, std::string Owner::*member, std::vector<std::string> words,
-                        Declared declared) {
+Field<Owner> word_field(std::string name, std::string Owner::*member,
+                        std::vector<std::string> words, Declared declared) {
   Field<Owner> made;
   made.attribute = attribute_of(std::move(name), AttributeType::choice, std::move(declared));
   made.attribute.choices = std::move(words);
@@ -170,9 +172,10 @@ Field<Owner> word_field(std::string name, std::string Owner::*member, std::vecto
   return made;
 }
 
-// ---- Reading a map ---------------------------------------------------------------------------------------
+// ---- Reading a map ----
 
-// Reports the keys of `map` that are neither known nor private notes. `what` completes "unknown key 'x' in".
+// Reports the keys of `map` that are neither known nor private notes. `what` completes "unknown key
+// 'x' in".
 void check_keys(const Value& map, const std::vector<std::string>& known, std::string_view what,
                 Diagnostics& diagnostics);
 
@@ -183,10 +186,11 @@ void report_no_kind(const Value& map, std::string_view section, const Attribute&
 void report_missing(const Value& map, const Attribute& attribute, Diagnostics& diagnostics);
 void report_empty(const Value::Entry& entry, const Attribute& attribute, Diagnostics& diagnostics);
 
-// Reads every field from its entry in `map`, or from its default if there is no entry. Keys that belong to
-// no field are not looked at.
+// Reads every field from its entry in `map`, or from its default if there is no entry. Keys that
+// belong to no field are not looked at.
 template <class Owner>
-void read_fields(const Value& map, const Fields<Owner>& fields, Owner& owner, Diagnostics& diagnostics) {
+void read_fields(const Value& map, const Fields<Owner>& fields, Owner& owner,
+                 Diagnostics& diagnostics) {
   for (const Field<Owner>& field : fields) {
     const Attribute& attribute = field.attribute;
     const Value::Entry* const entry = map.find(attribute.name);
@@ -206,12 +210,14 @@ void read_fields(const Value& map, const Fields<Owner>& fields, Owner& owner, Di
 
 template <class Owner>
 void append_names(const Fields<Owner>& fields, std::vector<std::string>& names) {
-  for (const Field<Owner>& field : fields) names.push_back(field.attribute.name);
+  for (const Field<Owner>& field : fields)
+    names.push_back(field.attribute.name);
 }
 
 template <class Owner>
 void append_attributes(const Fields<Owner>& fields, std::vector<Attribute>& attributes) {
-  for (const Field<Owner>& field : fields) attributes.push_back(field.attribute);
+  for (const Field<Owner>& field : fields)
+    attributes.push_back(field.attribute);
 }
 
 }  // namespace tapestry::app

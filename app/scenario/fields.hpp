@@ -11,7 +11,7 @@
 
 namespace tapestry::app {
 
-// ---- The words of enumerations, in the order of their values -----------------------------------------------
+// ---- The words of enumerations, in the order of their values ----
 
 template <>
 struct Words<Platform> {
@@ -42,7 +42,7 @@ struct Words<CaptureChecksums> {
   static constexpr std::array<std::string_view, 2> kWords = {"complete", "as-seen"};
 };
 
-// ---- Kinds: what selects a table, in the order of the variant's alternatives -------------------------------
+// ---- Kinds: what selects a table, in the order of the variant's alternatives ----
 
 struct KindHelp {
   std::string_view word;
@@ -57,7 +57,8 @@ inline constexpr std::array<KindHelp, 2> kPlatforms = {{
 inline constexpr std::array<KindHelp, 5> kDeviceKinds = {{
     {"tap", "a tap: a network device on one side, a descriptor for a guest on the other"},
     {"legacy-tap", "UML's first tap driver: one call per packet, no offloads"},
-    {"vector", "UML's vector driver; may also be given as UML's own line, line: \"vec0:transport=...\""},
+    {"vector",
+     "UML's vector driver; may also be given as UML's own line, line: \"vec0:transport=...\""},
     {"veth", "one end of a pair of virtual Ethernet devices"},
     {"nic", "a plain network card: one ring pair, a doorbell, one interrupt line"},
 }};
@@ -70,7 +71,7 @@ inline constexpr std::array<KindHelp, 5> kWorkloadKinds = {{
     {"syscall", "reads of /dev/zero and writes to /dev/null, as dd makes them"},
 }};
 
-// ---- Tables ------------------------------------------------------------------------------------------------
+// ---- Tables ----
 
 // What the file says before and beside its sections.
 struct Heading {
@@ -130,7 +131,8 @@ template <std::size_t count>
 Attribute selector(std::string name, const std::array<KindHelp, count>& kinds) {
   Attribute attribute = attribute_of(std::move(name), AttributeType::choice,
                                      {.required = true, .help = "selects the other attributes"});
-  for (const KindHelp& kind : kinds) attribute.choices.emplace_back(kind.word);
+  for (const KindHelp& kind : kinds)
+    attribute.choices.emplace_back(kind.word);
   return attribute;
 }
 

@@ -7,15 +7,17 @@ namespace {
 // A list of words, each of which switches one flag of a struct on.
 template <class Owner, class Flags>
 Field<Owner> flags_field(std::string name, Flags Owner::*member,
-                         std::vector<std::pair<std::string, bool Flags::*>> flags, Declared declared) {
+                         std::vector<std::pair<std::string, bool Flags::*>> flags,
+                         Declared declared) {
   Field<Owner> made;
   made.attribute = attribute_of(std::move(name), AttributeType::choices, std::move(declared));
-  for (const auto& [word, flag] : flags) made.attribute.choices.push_back(word);
+  for (const auto& [word, flag] : flags)
+    made.attribute.choices.push_back(word);
   made.read = [member, flags = std::move(flags)](const Value& value, const Attribute& attribute,
                                                  Owner& owner, Diagnostics& diagnostics) {
     if (!value.is_list()) {
-      diagnostics.add(value.at, value.path + ": expected a list such as [" + attribute.choices.front() +
-                                    "], found " + describe(value));
+      diagnostics.add(value.at, value.path + ": expected a list such as [" +
+                                    attribute.choices.front() + "], found " + describe(value));
       return;
     }
     for (const Value& item : value.items) {
@@ -33,8 +35,9 @@ Fields<Device> common_device_fields() {
   return {
       field("address", &Device::address, {.help = "its IPv4 address and prefix; absent: none"}),
       field("mac", &Device::mac, {.help = "its MAC address; absent: one of its own"}),
-      field("mtu", &Device::mtu,
-            {.assumed = "1500", .low = "68", .high = "65535", .help = "largest IP packet, in bytes"}),
+      field(
+          "mtu", &Device::mtu,
+          {.assumed = "1500", .low = "68", .high = "65535", .help = "largest IP packet, in bytes"}),
   };
 }
 
@@ -44,9 +47,12 @@ const Fields<Device>& device_fields(std::string_view kind) {
   static const Fields<Device> without_queue = common_device_fields();
   static const Fields<Device> with_queue = [] {
     Fields<Device> fields = common_device_fields();
-    fields.push_back(field("txqueuelen", &Device::txqueuelen,
-                           {.assumed = "1000", .low = "1", .high = "100000",
-                            .help = "packets in its queueing discipline, and in a tap's read queue"}));
+    fields.push_back(
+        field("txqueuelen", &Device::txqueuelen,
+              {.assumed = "1000",
+               .low = "1",
+               .high = "100000",
+               .help = "packets in its queueing discipline, and in a tap's read queue"}));
     return fields;
   }();
   return kind == "veth" ? without_queue : with_queue;
@@ -56,7 +62,10 @@ template <>
 const Fields<TapDevice>& kind_fields<TapDevice>() {
   static const Fields<TapDevice> fields = {
       field("sndbuf", &TapDevice::sndbuf,
-            {.assumed = "unlimited", .low = "2KiB", .high = "1GiB", .unlimited = "unlimited",
+            {.assumed = "unlimited",
+             .low = "2KiB",
+             .high = "1GiB",
+             .unlimited = "unlimited",
              .help = "bytes its writer may have in flight"}),
       flags_field("offloads", &TapDevice::offloads,
                   {{"csum", &TapOffloads::csum},
@@ -79,13 +88,18 @@ const Fields<LegacyTapDevice>& kind_fields<LegacyTapDevice>() {
 template <>
 const Fields<VectorDevice>& kind_fields<VectorDevice>() {
   static const Fields<VectorDevice> fields = {
-      field("transport", &VectorDevice::transport,
-            {.required = true,
-             .help = "tap: single-packet calls and offloads; hybrid: also recvmmsg; raw: also sendmmsg"}),
+      field(
+          "transport", &VectorDevice::transport,
+          {.required = true,
+           .help =
+               "tap: single-packet calls and offloads; hybrid: also recvmmsg; raw: also sendmmsg"}),
       field("attach", &VectorDevice::attach,
             {.required = true, .help = "the host's tap, or for raw the host's veth"}),
       field("depth", &VectorDevice::depth,
-            {.assumed = "64", .low = "1", .high = "4096", .help = "messages in each of its two queues"}),
+            {.assumed = "64",
+             .low = "1",
+             .high = "4096",
+             .help = "messages in each of its two queues"}),
       field("gro", &VectorDevice::gro,
             {.assumed = "true", .help = "receive buffers of 64 KiB for merged packets"}),
       field("vec", &VectorDevice::vec, {.assumed = "true", .help = "false: one packet per call"}),
@@ -94,7 +108,8 @@ const Fields<VectorDevice>& kind_fields<VectorDevice>() {
       field("behaviour", &VectorDevice::behaviour,
             {.assumed = "contract", .help = "uml-6.1: with the oddities of the real driver"}),
       field("coalesce", &VectorDevice::coalesce,
-            {.low = "1us", .high = "10s",
+            {.low = "1us",
+             .high = "10s",
              .help = "how long a promise of more may hold packets back; absent: two jiffies"}),
   };
   return fields;
@@ -103,7 +118,8 @@ const Fields<VectorDevice>& kind_fields<VectorDevice>() {
 template <>
 const Fields<VethDevice>& kind_fields<VethDevice>() {
   static const Fields<VethDevice> fields = {
-      field("peer", &VethDevice::peer, {.required = true, .help = "the other end, which names this one"}),
+      field("peer", &VethDevice::peer,
+            {.required = true, .help = "the other end, which names this one"}),
   };
   return fields;
 }
@@ -131,8 +147,9 @@ const Fields<Link>& link_fields() {
       field("rate", &Link::rate,
             {.required = true, .low = "1kbit", .high = "1Tbit", .help = "in each direction"}),
       field("delay", &Link::delay, {.assumed = "0us", .high = "10s", .help = "from end to end"}),
-      field("queue", &Link::queue,
-            {.assumed = "1000", .low = "1", .high = "100000", .help = "packets, in each direction"}),
+      field(
+          "queue", &Link::queue,
+          {.assumed = "1000", .low = "1", .high = "100000", .help = "packets, in each direction"}),
       field("loss", &Link::loss, {.assumed = "0%", .help = "of the frames, at random by the seed"}),
   };
   return fields;

@@ -12,31 +12,35 @@ const std::vector<std::string>& eras() {
 }
 
 Field<Machine> kernel_field() {
-  return word_field<Machine>("kernel", &Machine::kernel, eras(),
-                             {.required = true,
-                              .help = "the Linux release whose behaviour it has; costs do not depend on it"});
+  return word_field<Machine>(
+      "kernel", &Machine::kernel, eras(),
+      {.required = true,
+       .help = "the Linux release whose behaviour it has; costs do not depend on it"});
 }
 
 // A kernel is built with one of four tick rates.
 Field<Machine> hz_field(std::string assumed) {
-  Field<Machine> made =
-      field("hz", &Machine::hz, {.assumed = std::move(assumed), .help = "ticks per second (CONFIG_HZ)"});
+  Field<Machine> made = field(
+      "hz", &Machine::hz, {.assumed = std::move(assumed), .help = "ticks per second (CONFIG_HZ)"});
   made.attribute.choices = {"100", "250", "300", "1000"};
   return made;
 }
 
 Field<Machine> preempt_field(std::string assumed) {
-  return field("preempt", &Machine::preempt,
-               {.assumed = std::move(assumed), .help = "when a running thread gives way in the kernel"});
+  return field(
+      "preempt", &Machine::preempt,
+      {.assumed = std::move(assumed), .help = "when a running thread gives way in the kernel"});
 }
 
 Field<Machine> sysctl_field() {
   Field<Machine> made;
-  made.attribute = attribute_of("sysctl", AttributeType::map,
-                                {.help = "kernel settings under their sysctl names, as plain numbers"});
+  made.attribute =
+      attribute_of("sysctl", AttributeType::map,
+                   {.help = "kernel settings under their sysctl names, as plain numbers"});
   made.read = [](const Value& value, const Attribute&, Machine& machine, Diagnostics& diagnostics) {
     if (!value.is_map()) {
-      diagnostics.add(value.at, value.path + ": expected a map of settings, found " + describe(value));
+      diagnostics.add(value.at,
+                      value.path + ": expected a map of settings, found " + describe(value));
       return;
     }
     std::vector<std::string> known;
@@ -52,7 +56,8 @@ Field<Machine> sysctl_field() {
 const Fields<Machine>& machine_fields(Platform platform) {
   static const Fields<Machine> native = {
       kernel_field(),
-      field("cpus", &Machine::cpus, {.assumed = "1", .low = "1", .high = "64", .help = "number of CPUs"}),
+      field("cpus", &Machine::cpus,
+            {.assumed = "1", .low = "1", .high = "64", .help = "number of CPUs"}),
       hz_field("250"),
       preempt_field("voluntary"),
       sysctl_field(),
@@ -76,15 +81,21 @@ const Fields<Sysctls>& sysctl_fields() {
       field("net.core.netdev_budget", &Sysctls::netdev_budget,
             {.low = "1", .high = "1000000", .help = "packets per NET_RX softirq; 300 in Linux"}),
       field("net.core.netdev_budget_usecs", &Sysctls::netdev_budget_usecs,
-            {.low = "1", .high = "10000000", .help = "microseconds per NET_RX softirq; two jiffies in Linux"}),
+            {.low = "1",
+             .high = "10000000",
+             .help = "microseconds per NET_RX softirq; two jiffies in Linux"}),
       field("net.core.dev_weight", &Sysctls::dev_weight,
             {.low = "1", .high = "10000", .help = "packets per poll of the backlog; 64 in Linux"}),
       field("net.core.netdev_max_backlog", &Sysctls::netdev_max_backlog,
             {.low = "1", .high = "1000000", .help = "packets in a CPU's backlog; 1000 in Linux"}),
       field("net.core.rmem_default", &Sysctls::rmem_default,
-            {.low = "2304", .high = "268435456", .help = "bytes a socket may receive ahead; 212992 in Linux"}),
+            {.low = "2304",
+             .high = "268435456",
+             .help = "bytes a socket may receive ahead; 212992 in Linux"}),
       field("net.core.wmem_default", &Sysctls::wmem_default,
-            {.low = "4608", .high = "268435456", .help = "bytes a socket may have in flight; 212992 in Linux"}),
+            {.low = "4608",
+             .high = "268435456",
+             .help = "bytes a socket may have in flight; 212992 in Linux"}),
   };
   return fields;
 }

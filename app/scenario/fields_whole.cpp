@@ -21,17 +21,19 @@ Field<PublishedEntry> figure(std::string name, T Published::*member, Declared de
   Field<Published> inner = field(std::move(name), member, std::move(declared));
   Field<PublishedEntry> made;
   made.attribute = inner.attribute;
-  made.read = [read = inner.read](const Value& value, const Attribute& attribute, PublishedEntry& entry,
-                                  Diagnostics& diagnostics) {
+  made.read = [read = inner.read](const Value& value, const Attribute& attribute,
+                                  PublishedEntry& entry, Diagnostics& diagnostics) {
     read(value, attribute, entry.published, diagnostics);
   };
   return made;
 }
 
 template <class Owner>
-AttributeGroup group(std::string title, std::string place, std::string help, const Fields<Owner>& fields) {
+AttributeGroup group(std::string title, std::string place, std::string help,
+                     const Fields<Owner>& fields) {
   std::string section = place.substr(0, place.find_first_of(".["));
-  AttributeGroup made{std::move(title), std::move(section), std::move(place), {}, std::move(help), {}};
+  AttributeGroup made{
+      std::move(title), std::move(section), std::move(place), {}, std::move(help), {}};
   append_attributes(fields, made.attributes);
   return made;
 }
@@ -41,7 +43,7 @@ AttributeGroup device_group(std::size_t index) {
   const KindHelp& kind = kDeviceKinds[index];
   const std::string word(kind.word);
   AttributeGroup made{"devices, kind: " + word, "devices", "devices.MACHINE.INTERFACE", word,
-                      std::string(kind.help), {}};
+                      std::string(kind.help),   {}};
   made.attributes.push_back(selector("kind", kDeviceKinds));
   append_attributes(kind_fields<Kind>(), made.attributes);
   append_attributes(device_fields(word), made.attributes);
@@ -51,8 +53,12 @@ AttributeGroup device_group(std::size_t index) {
 template <class Kind>
 AttributeGroup workload_group(std::size_t index) {
   const KindHelp& kind = kWorkloadKinds[index];
-  AttributeGroup made{"workloads, kind: " + std::string(kind.word), "workloads", "workloads.NAME",
-                      std::string(kind.word), std::string(kind.help), {}};
+  AttributeGroup made{"workloads, kind: " + std::string(kind.word),
+                      "workloads",
+                      "workloads.NAME",
+                      std::string(kind.word),
+                      std::string(kind.help),
+                      {}};
   made.attributes.push_back(selector("kind", kWorkloadKinds));
   append_attributes(kind_fields<Kind>(), made.attributes);
   append_attributes(workload_fields(), made.attributes);
@@ -61,8 +67,12 @@ AttributeGroup workload_group(std::size_t index) {
 
 AttributeGroup machine_group(Platform platform) {
   const KindHelp& kind = kPlatforms[static_cast<std::size_t>(platform)];
-  AttributeGroup made{"machines, platform: " + std::string(kind.word), "machines", "machines.NAME",
-                      std::string(kind.word), std::string(kind.help), {}};
+  AttributeGroup made{"machines, platform: " + std::string(kind.word),
+                      "machines",
+                      "machines.NAME",
+                      std::string(kind.word),
+                      std::string(kind.help),
+                      {}};
   made.attributes.push_back(selector("platform", kPlatforms));
   append_attributes(machine_fields(platform), made.attributes);
   return made;
@@ -76,8 +86,8 @@ std::vector<AttributeGroup> all_groups() {
       std::move(whole),
       machine_group(Platform::native),
       machine_group(Platform::uml),
-      group("machines, sysctl", "machines.NAME.sysctl", "kernel settings; absent: the kernel's default",
-            sysctl_fields()),
+      group("machines, sysctl", "machines.NAME.sysctl",
+            "kernel settings; absent: the kernel's default", sysctl_fields()),
       device_group<TapDevice>(0),
       device_group<LegacyTapDevice>(1),
       device_group<VectorDevice>(2),
@@ -111,12 +121,15 @@ const Fields<Heading>& heading_fields() {
 
 const Fields<Scenario>& run_fields() {
   static const Fields<Scenario> fields = {
-      field("seed", &Scenario::seed,
-            {.assumed = "1", .high = "9223372036854775807", .help = "of everything that is random"}),
+      field(
+          "seed", &Scenario::seed,
+          {.assumed = "1", .high = "9223372036854775807", .help = "of everything that is random"}),
       field("costs", &Scenario::costs,
-            {.required = true, .help = "the cost table: costs/NAME.yaml beside the scenario, or a path to one"}),
+            {.required = true,
+             .help = "the cost table: costs/NAME.yaml beside the scenario, or a path to one"}),
       field("stop", &Scenario::stop,
-            {.high = "24h", .help = "when a run ends at the latest; absent: when its workload is done"}),
+            {.high = "24h",
+             .help = "when a run ends at the latest; absent: when its workload is done"}),
   };
   return fields;
 }
@@ -126,8 +139,9 @@ const Fields<Capture>& capture_fields() {
       field("at", &Capture::device, {.required = true, .help = "the device, as MACHINE.INTERFACE"}),
       field("snaplen", &Capture::snaplen,
             {.low = "1B", .high = "256KiB", .help = "bytes kept of each frame; absent: all"}),
-      field("checksums", &Capture::checksums,
-            {.assumed = "complete", .help = "as-seen: also those that a device has yet to fill in"}),
+      field(
+          "checksums", &Capture::checksums,
+          {.assumed = "complete", .help = "as-seen: also those that a device has yet to fill in"}),
   };
   return fields;
 }
@@ -137,10 +151,12 @@ const Fields<PublishedEntry>& published_fields() {
       metric_part<PublishedEntry>("variant", &MetricName::variant, "the variant that models it"),
       metric_part<PublishedEntry>("workload", &MetricName::workload, "and the workload"),
       metric_part<PublishedEntry>("metric", &MetricName::metric, "the metric in the results"),
-      figure("value", &Published::value, {.required = true, .help = "the figure, in the metric's unit"}),
+      figure("value", &Published::value,
+             {.required = true, .help = "the figure, in the metric's unit"}),
       figure("low", &Published::low, {.help = "the smallest of several runs"}),
       figure("high", &Published::high, {.help = "the largest of several runs"}),
-      figure("source", &Published::source, {.required = true, .help = "who measured it, where, how"}),
+      figure("source", &Published::source,
+             {.required = true, .help = "who measured it, where, how"}),
       figure("disclaimer", &Published::disclaimer, {.help = "what its author warns of"}),
   };
   return fields;
@@ -148,8 +164,9 @@ const Fields<PublishedEntry>& published_fields() {
 
 const Fields<ExpectEntry>& expect_fields() {
   static const Fields<ExpectEntry> fields = {
-      field("that", &ExpectEntry::that,
-            {.required = true, .help = "such as tap.udp.throughput_bps > legacy.udp.throughput_bps"}),
+      field(
+          "that", &ExpectEntry::that,
+          {.required = true, .help = "such as tap.udp.throughput_bps > legacy.udp.throughput_bps"}),
       field("because", &ExpectEntry::because, {.help = "the reason to expect it"}),
   };
   return fields;

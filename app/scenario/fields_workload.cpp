@@ -47,7 +47,8 @@ Field<ReplayWorkload> sides_field() {
 template <class Owner>
 Field<Owner> cpu_field(std::string name, std::optional<int> Owner::*member, std::string whose) {
   return field(std::move(name), member,
-               {.low = "0", .high = "63",
+               {.low = "0",
+                .high = "63",
                 .help = "the CPU that " + std::move(whose) + " is bound to; absent: any"});
 }
 
@@ -56,7 +57,8 @@ template <class Owner>
 void append_flow_fields(Fields<Owner>& fields) {
   const Declared from = {.required = true, .help = "the machine that sends first"};
   fields.push_back(field("from", &Owner::from, from));
-  fields.push_back(field("to", &Owner::to, {.required = true, .help = "the machine that answers or receives"}));
+  fields.push_back(
+      field("to", &Owner::to, {.required = true, .help = "the machine that answers or receives"}));
   fields.push_back(field("sessions", &Owner::sessions,
                          {.assumed = "1", .low = "1", .high = "1000", .help = "pairs of sockets"}));
   fields.push_back(field("duration", &Owner::duration,
@@ -81,11 +83,16 @@ const Fields<ReplayWorkload>& kind_fields<ReplayWorkload>() {
   static const Fields<ReplayWorkload> fields = {
       field("file", &ReplayWorkload::file,
             {.required = true, .help = "a pcap file, seen from the scenario's own folder"}),
-      field("timing", &ReplayWorkload::timing,
-            {.assumed = "original",
-             .help = "original: with the gaps of the capture; scaled: times `scale`; fixed: at `rate`"}),
+      field(
+          "timing", &ReplayWorkload::timing,
+          {.assumed = "original",
+           .help =
+               "original: with the gaps of the capture; scaled: times `scale`; fixed: at `rate`"}),
       field("scale", &ReplayWorkload::scale,
-            {.assumed = "1", .low = "0.000001", .high = "1000", .help = "2 is half as fast; timing: scaled"}),
+            {.assumed = "1",
+             .low = "0.000001",
+             .high = "1000",
+             .help = "2 is half as fast; timing: scaled"}),
       field("rate", &ReplayWorkload::rate,
             {.low = "1kbit", .high = "1Tbit", .help = "bits of frames per second; timing: fixed"}),
       field("loop", &ReplayWorkload::loop,
@@ -100,14 +107,19 @@ const Fields<UdpStreamWorkload>& kind_fields<UdpStreamWorkload>() {
   static const Fields<UdpStreamWorkload> fields = [] {
     Fields<UdpStreamWorkload> made;
     append_flow_fields(made);
-    made.push_back(field("size", &UdpStreamWorkload::size,
-                         {.assumed = "1472B", .low = "1B", .high = "65507B", .help = "payload of a datagram"}));
+    made.push_back(field(
+        "size", &UdpStreamWorkload::size,
+        {.assumed = "1472B", .low = "1B", .high = "65507B", .help = "payload of a datagram"}));
     made.push_back(field("rate", &UdpStreamWorkload::rate,
-                         {.low = "1kbit", .high = "1Tbit",
+                         {.low = "1kbit",
+                          .high = "1Tbit",
                           .help = "of payload, for each session; absent: as fast as possible"}));
-    made.push_back(field("calls-per-datagram", &UdpStreamWorkload::calls_per_datagram,
-                         {.assumed = "1", .low = "1", .high = "100",
-                          .help = "system calls of the sender for each datagram, the send among them"}));
+    made.push_back(
+        field("calls-per-datagram", &UdpStreamWorkload::calls_per_datagram,
+              {.assumed = "1",
+               .low = "1",
+               .high = "100",
+               .help = "system calls of the sender for each datagram, the send among them"}));
     return made;
   }();
   return fields;
@@ -118,10 +130,12 @@ const Fields<UdpRequestResponseWorkload>& kind_fields<UdpRequestResponseWorkload
   static const Fields<UdpRequestResponseWorkload> fields = [] {
     Fields<UdpRequestResponseWorkload> made;
     append_flow_fields(made);
-    made.push_back(field("request", &UdpRequestResponseWorkload::request,
-                         {.assumed = "1B", .low = "1B", .high = "65507B", .help = "payload of a request"}));
-    made.push_back(field("response", &UdpRequestResponseWorkload::response,
-                         {.assumed = "1B", .low = "1B", .high = "65507B", .help = "payload of a response"}));
+    made.push_back(
+        field("request", &UdpRequestResponseWorkload::request,
+              {.assumed = "1B", .low = "1B", .high = "65507B", .help = "payload of a request"}));
+    made.push_back(
+        field("response", &UdpRequestResponseWorkload::response,
+              {.assumed = "1B", .low = "1B", .high = "65507B", .help = "payload of a response"}));
     return made;
   }();
   return fields;
@@ -146,11 +160,15 @@ const Fields<PingWorkload>& kind_fields<PingWorkload>() {
 template <>
 const Fields<SyscallWorkload>& kind_fields<SyscallWorkload>() {
   static const Fields<SyscallWorkload> fields = {
-      field("machine", &SyscallWorkload::on, {.required = true, .help = "the machine whose process it is"}),
+      field("machine", &SyscallWorkload::on,
+            {.required = true, .help = "the machine whose process it is"}),
       field("size", &SyscallWorkload::size,
             {.assumed = "1B", .low = "1B", .high = "1MiB", .help = "bytes of each read and write"}),
       field("count", &SyscallWorkload::count,
-            {.assumed = "5000", .low = "1", .high = "10000000", .help = "number of reads, and of writes"}),
+            {.assumed = "5000",
+             .low = "1",
+             .high = "10000000",
+             .help = "number of reads, and of writes"}),
       cpu_field("cpu", &SyscallWorkload::cpu, "the process"),
   };
   return fields;

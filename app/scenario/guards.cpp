@@ -7,20 +7,23 @@ namespace tapestry::app {
 namespace {
 
 std::optional<Diagnostic> refuse(int line, std::size_t column, std::string text, std::string hint) {
-  return Diagnostic{{Source::file, line, static_cast<int>(column) + 1}, std::move(text), std::move(hint)};
+  return Diagnostic{
+      {Source::file, line, static_cast<int>(column) + 1}, std::move(text), std::move(hint)};
 }
 
 bool starts_with(std::string_view bytes, std::string_view mark) {
   return bytes.substr(0, mark.size()) == mark;
 }
 
-// A mark of byte order, or an ASCII letter in every second byte, as every scenario in UTF-16 has it.
+// A mark of byte order, or an ASCII letter in every second byte, as every scenario in UTF-16 has
+// it.
 bool looks_like_utf16(std::string_view bytes) {
   if (starts_with(bytes, "\xff\xfe") || starts_with(bytes, "\xfe\xff")) return true;
   const std::string_view head = bytes.substr(0, 64);
   if (head.size() < 4) return false;
   std::size_t zeros[2] = {0, 0};
-  for (std::size_t i = 0; i < head.size(); ++i) zeros[i % 2] += head[i] == '\0' ? 1 : 0;
+  for (std::size_t i = 0; i < head.size(); ++i)
+    zeros[i % 2] += head[i] == '\0' ? 1 : 0;
   return zeros[0] + zeros[1] > head.size() / 3;
 }
 
@@ -50,7 +53,8 @@ std::size_t utf8_length(std::string_view text) {
 std::optional<Diagnostic> check_line(std::string_view line, int number) {
   const std::size_t indent = line.find_first_not_of(' ');
   if (indent != std::string_view::npos && line[indent] == '\t') {
-    return refuse(number, indent, "a tab in the indentation", "indent with spaces: YAML forbids tabs there");
+    return refuse(number, indent, "a tab in the indentation",
+                  "indent with spaces: YAML forbids tabs there");
   }
   for (std::size_t i = 0; i < line.size();) {
     const auto byte = static_cast<unsigned char>(line[i]);
@@ -77,7 +81,8 @@ GuardedText guard_text(std::string_view bytes) {
     return guarded;
   }
   if (looks_like_utf16(bytes)) {
-    guarded.refusal = refuse(1, 0, "the file is UTF-16 or UTF-32, not UTF-8", "save the file as UTF-8");
+    guarded.refusal =
+        refuse(1, 0, "the file is UTF-16 or UTF-32, not UTF-8", "save the file as UTF-8");
     return guarded;
   }
   if (starts_with(bytes, "\xef\xbb\xbf")) bytes.remove_prefix(3);

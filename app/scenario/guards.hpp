@@ -1,7 +1,8 @@
 // Looks at the bytes of a scenario before any parser does.
 //
-// Whatever is not a modest piece of UTF-8 text ends here with one pointed message: UTF-16, binary data,
-// tabs as indentation, files of gigabytes. A byte order mark at the front and CRLF line ends are fine.
+// Whatever is not a modest piece of UTF-8 text ends here with one pointed message: UTF-16, binary
+// data, tabs as indentation, files of gigabytes. A byte order mark at the front and CRLF line ends
+// are fine.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +14,8 @@
 
 namespace tapestry::app {
 
-// A large hand-written scenario has a few KiB. Parsing time grows with size at worst linearly from here.
+// A large hand-written scenario has a few KiB. Parsing time grows with size at worst linearly from
+// here.
 inline constexpr std::size_t kMostScenarioBytes = 256 * 1024;
 
 struct GuardedText {

@@ -24,14 +24,18 @@ class Evaluation {
   // Nothing if some part has no value; `trouble` says why.
   std::optional<double> evaluate(const Term& term) {
     switch (term.kind) {
-      case Term::Kind::number: return term.number;
-      case Term::Kind::metric: return result(term.name);
-      case Term::Kind::published: return figure(term.name);
+      case Term::Kind::number:
+        return term.number;
+      case Term::Kind::metric:
+        return result(term.name);
+      case Term::Kind::published:
+        return figure(term.name);
       case Term::Kind::negate: {
         const auto operand = evaluate(*term.left);
         return operand ? std::optional(-*operand) : std::nullopt;
       }
-      default: return combine(term);
+      default:
+        return combine(term);
     }
   }
 
@@ -66,7 +70,8 @@ class Evaluation {
     const auto metric = workload->second.find(name.metric);
     if (metric == workload->second.end()) {
       std::vector<std::string> known;
-      for (const auto& [other, value] : workload->second) known.push_back(other);
+      for (const auto& [other, value] : workload->second)
+        known.push_back(other);
       return fail(name.variant + "." + name.workload + " has no metric " + name.metric + "; " +
                   suggest(name.metric, known, "it has"));
     }
@@ -84,7 +89,8 @@ class Evaluation {
 
   double note(const std::string& name, double value) {
     std::string line = name + " = " + format_number(value);
-    if (std::find(used_.begin(), used_.end(), line) == used_.end()) used_.push_back(std::move(line));
+    if (std::find(used_.begin(), used_.end(), line) == used_.end())
+      used_.push_back(std::move(line));
     return value;
   }
 
@@ -112,7 +118,8 @@ struct Outcome {
 };
 
 Outcome compare(double left, double right, bool holds, const char* sign) {
-  return {holds, format_number(left) + (holds ? " " : " is not ") + sign + " " + format_number(right)};
+  return {holds,
+          format_number(left) + (holds ? " " : " is not ") + sign + " " + format_number(right)};
 }
 
 Outcome compare_within(const Expression& expression, double left, double right) {
@@ -122,23 +129,31 @@ Outcome compare_within(const Expression& expression, double left, double right) 
     const auto factor = factor_between(left, right);
     if (!factor) return {false, both + "between which there is no factor"};
     const bool passed = *factor <= expression.tolerance;
-    return {passed, both + "a factor of " + format_number(*factor) + (passed ? "" : ", more than " + limit)};
+    return {passed, both + "a factor of " + format_number(*factor) +
+                        (passed ? "" : ", more than " + limit)};
   }
   const double difference = std::fabs(left - right);
   const bool passed = difference <= expression.tolerance / 100 * std::fabs(right);
   if (right == 0) return {passed, both + "which no percentage relates"};
   const double percent = difference / std::fabs(right) * 100;
-  return {passed, both + "apart by " + format_number(percent) + "%" + (passed ? "" : ", more than " + limit + "%")};
+  return {passed, both + "apart by " + format_number(percent) + "%" +
+                      (passed ? "" : ", more than " + limit + "%")};
 }
 
 Outcome decide(const Expression& expression, double left, double right) {
   switch (expression.relation) {
-    case Relation::less: return compare(left, right, left < right, "<");
-    case Relation::less_equal: return compare(left, right, left <= right, "<=");
-    case Relation::greater: return compare(left, right, left > right, ">");
-    case Relation::greater_equal: return compare(left, right, left >= right, ">=");
-    case Relation::equal: return compare(left, right, left == right, "==");
-    default: return compare_within(expression, left, right);
+    case Relation::less:
+      return compare(left, right, left < right, "<");
+    case Relation::less_equal:
+      return compare(left, right, left <= right, "<=");
+    case Relation::greater:
+      return compare(left, right, left > right, ">");
+    case Relation::greater_equal:
+      return compare(left, right, left >= right, ">=");
+    case Relation::equal:
+      return compare(left, right, left == right, "==");
+    default:
+      return compare_within(expression, left, right);
   }
 }
 

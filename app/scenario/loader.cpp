@@ -23,9 +23,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-LoadedScenario refuse(const Diagnostics& diagnostics) { return {std::nullopt, diagnostics.sorted()}; }
+LoadedScenario refuse(const Diagnostics& diagnostics) {
+  return {std::nullopt, diagnostics.sorted()};
+}
 
-// ---- Files that the scenario names -------------------------------------------------------------------------
+// ---- Files that the scenario names ----
 
 class Files {
  public:
@@ -39,14 +41,18 @@ class Files {
       if (replay == nullptr || replay->file.empty()) continue;
       replay->path = beside(replay->file);
       if (exists(replay->path)) continue;
-      const Value::Entry* const entry = tree.find("workloads")->value.find(workload.name)->value.find("file");
-      diagnostics.add(entry->value.at, entry->value.path + ": there is no file " + quote(replay->path),
+      const Value::Entry* const entry =
+          tree.find("workloads")->value.find(workload.name)->value.find("file");
+      diagnostics.add(entry->value.at,
+                      entry->value.path + ": there is no file " + quote(replay->path),
                       "a path is seen from the scenario's own folder");
     }
   }
 
  private:
-  std::string beside(const std::string& file) const { return (folder_ / file).lexically_normal().string(); }
+  std::string beside(const std::string& file) const {
+    return (folder_ / file).lexically_normal().string();
+  }
 
   bool exists(const std::string& path) const {
     std::error_code ignored;
@@ -57,7 +63,8 @@ class Files {
     const std::string& name = scenario.costs;
     const Value::Entry* const entry = tree.find("costs");
     if (name.empty() || entry == nullptr) return;
-    const bool is_path = name.find('/') != std::string::npos || fs::path(name).extension() == ".yaml";
+    const bool is_path =
+        name.find('/') != std::string::npos || fs::path(name).extension() == ".yaml";
     std::vector<std::string> folders = {beside("costs")};
     folders.insert(folders.end(), options_.costs_folders.begin(), options_.costs_folders.end());
     if (is_path) {
@@ -78,7 +85,8 @@ class Files {
     std::vector<std::string> names;
     for (const std::string& folder : folders) {
       std::error_code error;
-      for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+      for (fs::directory_iterator at(folder, error), end; !error && at != end;
+           at.increment(error)) {
         if (at->path().extension() == ".yaml") names.push_back(at->path().stem().string());
       }
     }
@@ -90,14 +98,15 @@ class Files {
   const LoadOptions& options_;
 };
 
-// ---- Variants ----------------------------------------------------------------------------------------------
+// ---- Variants ----
 
 // What all variants have in common is reported once; what only some have names the first of them.
 void combine(const std::vector<VariantTree>& trees, const std::vector<Diagnostics>& of_variants,
              Diagnostics& diagnostics) {
   std::map<std::pair<Position, std::string>, std::size_t> counts;
   for (const Diagnostics& of_one : of_variants) {
-    for (const Diagnostic& diagnostic : of_one.all()) ++counts[{diagnostic.at, diagnostic.text}];
+    for (const Diagnostic& diagnostic : of_one.all())
+      ++counts[{diagnostic.at, diagnostic.text}];
   }
   for (std::size_t i = 0; i < trees.size(); ++i) {
     for (Diagnostic diagnostic : of_variants[i].all()) {
@@ -125,10 +134,11 @@ std::vector<Scenario> decode_variants(const std::vector<VariantTree>& trees, con
   return scenarios;
 }
 
-// ---- --set -------------------------------------------------------------------------------------------------
+// ---- --set ----
 
 // Applies what concerns the file itself and returns what concerns its variants.
-std::vector<Assignment> apply_to_file(std::vector<Assignment> assignments, Value& file, Diagnostics& diagnostics) {
+std::vector<Assignment> apply_to_file(std::vector<Assignment> assignments, Value& file,
+                                      Diagnostics& diagnostics) {
   std::vector<Assignment> to_variants;
   for (Assignment& assignment : assignments) {
     if (is_run_section(head_of(assignment.path, file).section)) {
@@ -142,7 +152,8 @@ std::vector<Assignment> apply_to_file(std::vector<Assignment> assignments, Value
 
 }  // namespace
 
-LoadedScenario parse_scenario(std::string_view text, const std::string& path, const LoadOptions& options) {
+LoadedScenario parse_scenario(std::string_view text, const std::string& path,
+                              const LoadOptions& options) {
   Diagnostics diagnostics;
   GuardedText guarded = guard_text(text);
   if (guarded.refusal) {
@@ -156,7 +167,8 @@ LoadedScenario parse_scenario(std::string_view text, const std::string& path, co
     return refuse(diagnostics);
   }
   if (!file->is_map()) {
-    diagnostics.add(file->at, "a scenario is a map that begins with schema: tapestry/1, not " + describe(*file));
+    diagnostics.add(file->at, "a scenario is a map that begins with schema: tapestry/1, not " +
+                                  describe(*file));
     return refuse(diagnostics);
   }
 
@@ -168,7 +180,8 @@ LoadedScenario parse_scenario(std::string_view text, const std::string& path, co
   decode_whole(*file, scenario, diagnostics);
   Diagnostics of_schema;
   check_schema(*file, diagnostics, of_schema);
-  for (const Diagnostic& diagnostic : of_schema.all()) diagnostics.add(diagnostic);
+  for (const Diagnostic& diagnostic : of_schema.all())
+    diagnostics.add(diagnostic);
   if (!diagnostics.empty()) return refuse(diagnostics);
   return {std::move(scenario), {}};
 }

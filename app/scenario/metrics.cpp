@@ -36,7 +36,8 @@ const std::vector<MetricHelp>& metric_table() {
 
 std::vector<std::string> metric_names(const std::vector<std::string>& machine_names) {
   std::vector<std::string> names;
-  for (const MetricHelp& metric : metric_table()) names.emplace_back(metric.name);
+  for (const MetricHelp& metric : metric_table())
+    names.emplace_back(metric.name);
   for (const std::string& machine : machine_names) {
     for (const char* const context : {"", "hardirq_", "softirq_", "task_"}) {
       names.push_back(machine + "_cpu_" + context + "percent");

@@ -1,5 +1,5 @@
-// Edit distance with swaps of neighbours (optimal string alignment). Case counts next to nothing, so that
-// MTU is near to mtu, but nearer to itself.
+// Edit distance with swaps of neighbours (optimal string alignment). Case counts next to nothing,
+// so that MTU is near to mtu, but nearer to itself.
 #include "app/scenario/names.hpp"
 
 #include <algorithm>
@@ -23,7 +23,8 @@ std::size_t change_cost(char a, char b) {
 std::size_t distance(std::string_view a, std::string_view b) {
   const std::size_t width = b.size() + 1;
   std::vector<std::size_t> before_previous(width), previous(width), current(width);
-  for (std::size_t j = 0; j < width; ++j) previous[j] = j * kEdit;
+  for (std::size_t j = 0; j < width; ++j)
+    previous[j] = j * kEdit;
   for (std::size_t i = 1; i <= a.size(); ++i) {
     current[0] = i * kEdit;
     for (std::size_t j = 1; j < width; ++j) {

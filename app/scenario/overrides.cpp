@@ -25,12 +25,12 @@ std::optional<Assignment> parse_override(const std::string& argument, int number
   }
   const std::size_t equals = argument.find('=');
   if (equals == std::string::npos || equals == 0) {
-    diagnostics.add(at(0), equals == 0 ? "the path is missing before '='" : "no '=' in --set", kShape);
+    diagnostics.add(at(0), equals == 0 ? "the path is missing before '='" : "no '=' in --set",
+                    kShape);
     return std::nullopt;
   }
   Assignment assignment{argument.substr(0, equals), at(0), {}};
-  std::optional<Value> value =
-      read_yaml(argument.substr(equals + 1), diagnostics, at(equals + 1));
+  std::optional<Value> value = read_yaml(argument.substr(equals + 1), diagnostics, at(equals + 1));
   if (!value) return std::nullopt;
   if (value->is_empty()) {
     diagnostics.add(at(equals + 1), "the value is missing after '='", kShape);

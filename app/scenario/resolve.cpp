@@ -16,13 +16,17 @@ class Resolver {
  public:
   Resolver(Scenario& scenario, Diagnostics& diagnostics)
       : scenario_(scenario), diagnostics_(diagnostics) {
-    for (std::size_t i = 0; i < scenario.machines.size(); ++i) machines_.add(scenario.machines[i].name, i);
-    for (std::size_t i = 0; i < scenario.devices.size(); ++i) devices_.add(scenario.devices[i].name, i);
-    for (std::size_t i = 0; i < scenario.links.size(); ++i) links_.add(scenario.links[i].name, i);
+    for (std::size_t i = 0; i < scenario.machines.size(); ++i)
+      machines_.add(scenario.machines[i].name, i);
+    for (std::size_t i = 0; i < scenario.devices.size(); ++i)
+      devices_.add(scenario.devices[i].name, i);
+    for (std::size_t i = 0; i < scenario.links.size(); ++i)
+      links_.add(scenario.links[i].name, i);
   }
 
   void run() {
-    for (Machine& machine : scenario_.machines) resolve(machine.host);
+    for (Machine& machine : scenario_.machines)
+      resolve(machine.host);
     for (Device& device : scenario_.devices) {
       resolve(device.machine);
       std::visit([this](auto& kind) { resolve_device(kind); }, device.kind);
@@ -30,7 +34,8 @@ class Resolver {
     for (Workload& workload : scenario_.workloads) {
       std::visit([this](auto& kind) { resolve_workload(kind); }, workload.kind);
     }
-    for (Capture& capture : scenario_.captures) resolve(capture.device);
+    for (Capture& capture : scenario_.captures)
+      resolve(capture.device);
   }
 
  private:
@@ -62,7 +67,8 @@ class Resolver {
       return;
     }
     const std::string kind = kind_of(reference);
-    diagnostics_.add(reference.at, reference.path + ": there is no " + kind + " " + quote(reference.name),
+    diagnostics_.add(reference.at,
+                     reference.path + ": there is no " + kind + " " + quote(reference.name),
                      suggest(reference.name, names.in_order, kind + "s"));
   }
 
@@ -78,7 +84,8 @@ class Resolver {
   void resolve_device(NicDevice& device) { resolve(device.link); }
 
   void resolve_workload(ReplayWorkload& replay) {
-    for (ReplaySide& side : replay.sides) resolve(side.machine);
+    for (ReplaySide& side : replay.sides)
+      resolve(side.machine);
   }
   void resolve_workload(SyscallWorkload& syscall) { resolve(syscall.on); }
   template <class Flow>
@@ -96,6 +103,8 @@ class Resolver {
 
 }  // namespace
 
-void resolve_names(Scenario& scenario, Diagnostics& diagnostics) { Resolver(scenario, diagnostics).run(); }
+void resolve_names(Scenario& scenario, Diagnostics& diagnostics) {
+  Resolver(scenario, diagnostics).run();
+}
 
 }  // namespace tapestry::app

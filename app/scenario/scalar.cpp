@@ -35,7 +35,8 @@ core::Result<double> parse_number(std::string_view text) {
   const std::size_t first_digit = text.find_first_not_of('-');
   const bool starts_well = first_digit <= 1 && text[first_digit] >= '0' && text[first_digit] <= '9';
   if (!starts_well || end != text.data() + text.size()) return not_a(text, "a number");
-  if (error != std::errc{} || !std::isfinite(number)) return core::Error{quote(text) + " is too large"};
+  if (error != std::errc{} || !std::isfinite(number))
+    return core::Error{quote(text) + " is too large"};
   return number;
 }
 
@@ -65,7 +66,8 @@ core::Result<Factor> Scalar<Factor>::parse(std::string_view text) {
   const std::size_t dot = text.find('.');
   const std::string_view whole = text.substr(0, dot);
   const std::string_view decimals = dot == std::string_view::npos ? "0" : text.substr(dot + 1);
-  if (!is_digits(whole) || !is_digits(decimals) || decimals.size() > kDecimals || whole.size() > 6) {
+  if (!is_digits(whole) || !is_digits(decimals) || decimals.size() > kDecimals ||
+      whole.size() > 6) {
     return not_a(text, "a factor such as 2 or 0.25, with six decimals at most");
   }
   std::string digits = std::string(whole) + std::string(decimals);

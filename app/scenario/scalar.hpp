@@ -21,7 +21,8 @@ core::Result<std::uint64_t> parse_count(std::string_view text);
 // A decimal number as JSON has it, finite: 22097, 1.5, -3e9. The dot is a dot in every locale.
 core::Result<double> parse_number(std::string_view text);
 
-// What a member of type T is called in a scenario, and how it is read. Ranges are checked elsewhere.
+// What a member of type T is called in a scenario, and how it is read. Ranges are checked
+// elsewhere.
 template <class T>
 struct Scalar;
 
@@ -58,7 +59,9 @@ struct Scalar<double> {
 template <>
 struct Scalar<core::Nanos> {
   static constexpr AttributeType kType = AttributeType::duration;
-  static core::Result<core::Nanos> parse(std::string_view text) { return core::parse_duration(text); }
+  static core::Result<core::Nanos> parse(std::string_view text) {
+    return core::parse_duration(text);
+  }
 };
 
 template <>
@@ -103,7 +106,9 @@ inline constexpr bool kHasRange =
     !std::is_same_v<T, std::string> && !std::is_same_v<T, bool> &&
     !std::is_same_v<T, net::Ipv4Prefix> && !std::is_same_v<T, net::MacAddress>;
 
-inline bool less(const Share& a, const Share& b) { return a.parts_per_billion < b.parts_per_billion; }
+inline bool less(const Share& a, const Share& b) {
+  return a.parts_per_billion < b.parts_per_billion;
+}
 inline bool less(const Factor& a, const Factor& b) { return a.millionths < b.millionths; }
 template <class T>
 bool less(const T& a, const T& b) {

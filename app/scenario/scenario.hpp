@@ -1,12 +1,14 @@
-// A scenario as plain values: what a file says, with its units parsed, its defaults filled in, its ranges
-// checked and its names resolved. Nothing here refers back to YAML, and whoever builds a world from it
-// needs no further checks.
+// A scenario as plain values: what a file says, with its units parsed, its defaults filled in, its
+// ranges checked and its names resolved. Nothing here refers back to YAML, and whoever builds a
+// world from it needs no further checks.
 //
-// A file holds one base and, under `variants`, named changes to it. Loading merges each variant over the
-// base, so that a ScenarioFile holds one complete Scenario per variant, in the order of the file; a file
-// without variants has a single one named "base". One run is one variant with one of its workloads.
+// A file holds one base and, under `variants`, named changes to it. Loading merges each variant
+// over the base, so that a ScenarioFile holds one complete Scenario per variant, in the order of
+// the file; a file without variants has a single one named "base". One run is one variant with one
+// of its workloads.
 //
-// What every attribute means, its default and its range are declared once, in app/scenario/fields_*.cpp.
+// What every attribute means, its default and its range are declared once, in
+// app/scenario/fields_*.cpp.
 #pragma once
 
 #include <cstddef>
@@ -48,7 +50,7 @@ struct Factor {
   std::uint64_t millionths = 1'000'000;
 };
 
-// ---- Machines ----------------------------------------------------------------------------------------------
+// ---- Machines ----
 
 enum class Platform : std::uint8_t { native, uml };
 enum class Preempt : std::uint8_t { none, voluntary, full };
@@ -76,7 +78,7 @@ struct Machine {
   Position at;
 };
 
-// ---- Devices -----------------------------------------------------------------------------------------------
+// ---- Devices ----
 
 // What the last user of a persistent tap left switched on: the tap keeps it, whoever opens it next.
 struct TapOffloads {
@@ -86,12 +88,13 @@ struct TapOffloads {
   bool tso_ecn = false;
 };
 
-struct TapDevice {  // a tap of this machine: a network device on one side, a descriptor on the other
+struct TapDevice {  // a tap of this machine: a network device on one side, a descriptor on the
+                    // other
   std::optional<core::Bytes> sndbuf;  // absent: unlimited
   TapOffloads offloads;
 };
 
-struct LegacyTapDevice {  // UML's first tap driver: one call per packet
+struct LegacyTapDevice {     // UML's first tap driver: one call per packet
   Reference<Device> attach;  // a tap of the machine's host
 };
 
@@ -135,13 +138,13 @@ struct Device {
   Reference<Machine> machine;
   std::optional<net::Ipv4Prefix> address;
   std::optional<net::MacAddress> mac;  // absent: chosen by whoever builds the world
-  int mtu = 0;                    // bytes
-  int txqueuelen = 0;             // packets; 0 on a veth, which has no queue
+  int mtu = 0;                         // bytes
+  int txqueuelen = 0;                  // packets; 0 on a veth, which has no queue
   DeviceKind kind;
   Position at;
 };
 
-// ---- Links -------------------------------------------------------------------------------------------------
+// ---- Links ----
 
 struct Link {
   std::string name;
@@ -149,11 +152,12 @@ struct Link {
   core::Nanos delay{};
   int queue = 0;  // packets, in each direction
   Share loss;     // of the frames, in each direction
-  std::vector<std::size_t> ends;  // the two nics that name this link, as indices into Scenario::devices
+  std::vector<std::size_t>
+      ends;  // the two nics that name this link, as indices into Scenario::devices
   Position at;
 };
 
-// ---- Workloads ---------------------------------------------------------------------------------------------
+// ---- Workloads ----
 
 enum class ReplayTiming : std::uint8_t { original, scaled, fixed };
 
@@ -179,10 +183,11 @@ struct UdpStreamWorkload {
   core::Bytes size;  // UDP payload
   int sessions = 1;
   core::Nanos duration{};
-  core::Nanos warmup{};               // before `duration`; not measured
-  std::optional<core::BitRate> rate;  // payload bits per second and session; absent: as fast as it goes
-  int calls_per_datagram = 1;         // system calls the sender makes for each datagram, the send included
-  std::optional<int> from_cpu;        // where the sender's process is pinned
+  core::Nanos warmup{};  // before `duration`; not measured
+  std::optional<core::BitRate>
+      rate;                    // payload bits per second and session; absent: as fast as it goes
+  int calls_per_datagram = 1;  // system calls the sender makes for each datagram, the send included
+  std::optional<int> from_cpu;  // where the sender's process is pinned
   std::optional<int> to_cpu;
 };
 
@@ -224,7 +229,7 @@ struct Workload {
   Position at;
 };
 
-// ---- Captures ----------------------------------------------------------------------------------------------
+// ---- Captures ----
 
 enum class CaptureChecksums : std::uint8_t {
   complete,  // checksums that a device would have filled in are filled in
@@ -237,15 +242,17 @@ struct Capture {
   CaptureChecksums checksums = CaptureChecksums::complete;
 };
 
-// ---- The whole ---------------------------------------------------------------------------------------------
+// ---- The whole ----
 
 struct Scenario {
   std::string variant;
   std::uint64_t seed = 0;
   std::string costs;       // the name of the cost table, as written
   std::string costs_path;  // the file to open
-  std::optional<core::Nanos> stop;  // the run ends at this instant at the latest; everything due then runs
-  std::vector<Machine> machines;    // all in the order of the file, the base before what a variant adds
+  std::optional<core::Nanos>
+      stop;  // the run ends at this instant at the latest; everything due then runs
+  std::vector<Machine>
+      machines;  // all in the order of the file, the base before what a variant adds
   std::vector<Device> devices;
   std::vector<Link> links;
   std::vector<Workload> workloads;

@@ -15,20 +15,26 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// ---- One attribute -----------------------------------------------------------------------------------------
+// ---- One attribute ----
 
 constexpr const char* kNumber = "[0-9]+(\\.[0-9]+)?";
 
 std::string pattern_of(AttributeType type) {
   switch (type) {
-    case AttributeType::duration: return std::string(kNumber) + "(ns|us|ms|s|min|h)";
-    case AttributeType::size: return std::string(kNumber) + "(B|[kKmMgGtT]i?B?)";
+    case AttributeType::duration:
+      return std::string(kNumber) + "(ns|us|ms|s|min|h)";
+    case AttributeType::size:
+      return std::string(kNumber) + "(B|[kKmMgGtT]i?B?)";
     case AttributeType::rate:
       return std::string(kNumber) + "([kKmMgGtT]i?)?(bit|bps|b/s|bit/s|B/s)";
-    case AttributeType::percent: return std::string(kNumber) + "%";
-    case AttributeType::prefix: return "[0-9]+(\\.[0-9]+){3}/[0-9]+";
-    case AttributeType::mac: return "[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}){5}";
-    default: return {};
+    case AttributeType::percent:
+      return std::string(kNumber) + "%";
+    case AttributeType::prefix:
+      return "[0-9]+(\\.[0-9]+){3}/[0-9]+";
+    case AttributeType::mac:
+      return "[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}){5}";
+    default:
+      return {};
   }
 }
 
@@ -54,8 +60,10 @@ void add_limits(const Attribute& attribute, Json& schema) {
 Json type_schema(const Attribute& attribute) {
   switch (attribute.type) {
     case AttributeType::text:
-    case AttributeType::name: return any_text();
-    case AttributeType::flag: return {{"type", "boolean"}};
+    case AttributeType::name:
+      return any_text();
+    case AttributeType::flag:
+      return {{"type", "boolean"}};
     case AttributeType::count:
     case AttributeType::number: {
       Json schema = {{"type", attribute.type == AttributeType::count ? "integer" : "number"}};
@@ -63,14 +71,20 @@ Json type_schema(const Attribute& attribute) {
       add_limits(attribute, schema);
       if (attribute.choices.empty()) return schema;
       Json list = Json::array();
-      for (const std::string& choice : attribute.choices) list.push_back(plain_scalar_to_json<Json>(choice));
+      for (const std::string& choice : attribute.choices)
+        list.push_back(plain_scalar_to_json<Json>(choice));
       return {{"enum", list}};
     }
-    case AttributeType::choice: return {{"enum", words(attribute.choices)}};
+    case AttributeType::choice:
+      return {{"enum", words(attribute.choices)}};
     case AttributeType::choices:
-      return {{"type", "array"}, {"items", {{"enum", words(attribute.choices)}}}, {"uniqueItems", true}};
-    case AttributeType::map: return {{"type", "object"}};
-    default: break;
+      return {{"type", "array"},
+              {"items", {{"enum", words(attribute.choices)}}},
+              {"uniqueItems", true}};
+    case AttributeType::map:
+      return {{"type", "object"}};
+    default:
+      break;
   }
   std::string pattern = pattern_of(attribute.type);
   if (!attribute.unlimited.empty()) pattern = "(" + pattern + "|" + attribute.unlimited + ")";
@@ -85,12 +99,13 @@ Json attribute_schema(const Attribute& attribute) {
   if (quantity && !attribute.high.empty()) description += "; at most " + attribute.high;
   schema["description"] = description;
   if (!attribute.assumed.empty()) {
-    schema["default"] = quantity ? Json(attribute.assumed) : plain_scalar_to_json<Json>(attribute.assumed);
+    schema["default"] =
+        quantity ? Json(attribute.assumed) : plain_scalar_to_json<Json>(attribute.assumed);
   }
   return schema;
 }
 
-// ---- Maps --------------------------------------------------------------------------------------------------
+// ---- Maps ----
 
 Json map_of(Json properties, Json required) {
   Json schema = {{"type", "object"}, {"properties", std::move(properties)}};
@@ -139,14 +154,16 @@ Json thing_schema(const std::string& section, const std::string& selecting, cons
   Json kinds = Json::array();
   for (const AttributeGroup* const group : groups_of(section)) {
     kinds.push_back(group->kind);
-    Json condition = {{"properties", {{selecting, {{"const", group->kind}}}}}, {"required", {selecting}}};
+    Json condition = {{"properties", {{selecting, {{"const", group->kind}}}}},
+                      {"required", {selecting}}};
     if (!unless.is_null()) condition["not"] = unless;
     branches.push_back({{"if", condition}, {"then", reference(section + "-" + group->kind)}});
   }
-  return {{"type", "object"}, {"properties", {{selecting, {{"enum", kinds}}}}}, {"allOf", branches}};
+  return {
+      {"type", "object"}, {"properties", {{selecting, {{"enum", kinds}}}}}, {"allOf", branches}};
 }
 
-// ---- Changes: what a variant may say -----------------------------------------------------------------------
+// ---- Changes: what a variant may say ----
 
 // `~` removes what the base says.
 Json or_removed(Json schema) {
@@ -188,7 +205,7 @@ Json changes(const std::string& definition, const std::string& description) {
   return schema;
 }
 
-// ---- The whole ---------------------------------------------------------------------------------------------
+// ---- The whole ----
 
 Json sysctl_schema() {
   Json schema = group_schema(group_titled("machines, sysctl"));
@@ -229,7 +246,8 @@ void add_things(Json& definitions) {
   definitions["machine"]["required"] = {"platform"};
   definitions["devices-line"] = line_device_schema();
   Json device = thing_schema("devices", "kind", {{"required", {"line"}}});
-  device["allOf"].push_back({{"if", {{"required", {"line"}}}}, {"then", reference("devices-line")}});
+  device["allOf"].push_back(
+      {{"if", {{"required", {"line"}}}}, {"then", reference("devices-line")}});
   device["anyOf"] = Json::array({{{"required", {"kind"}}}, {{"required", {"line"}}}});
   definitions["device"] = std::move(device);
   definitions["link"] = group_schema(group_titled("links"));
@@ -258,18 +276,21 @@ Json list_of(const Json& items, const std::string& description) {
 Json variant_schema() {
   Json properties = Json::object();
   for (const Attribute& attribute : group_titled("the scenario").attributes) {
-    const bool of_the_run = attribute.name == "seed" || attribute.name == "costs" || attribute.name == "stop";
+    const bool of_the_run =
+        attribute.name == "seed" || attribute.name == "costs" || attribute.name == "stop";
     if (of_the_run) properties[attribute.name] = or_removed(attribute_schema(attribute));
   }
   properties["machines"] = changes("machine-change", "changes to machines; ~ removes one");
   properties["devices"] = changes("device-change", "changes to devices; ~ removes one");
   properties["links"] = changes("link-change", "changes to links; ~ removes one");
   properties["workloads"] = changes("workload-change", "changes to workloads; ~ removes one");
-  properties["captures"] = or_removed(list_of(reference("capture"), "capture points instead of the base's"));
-  properties["matrix"] = {{"type", "object"},
-                          {"minProperties", 1},
-                          {"additionalProperties", {{"type", "array"}, {"minItems", 1}}},
-                          {"description", "paths and the values that each takes: one variant per combination"}};
+  properties["captures"] =
+      or_removed(list_of(reference("capture"), "capture points instead of the base's"));
+  properties["matrix"] = {
+      {"type", "object"},
+      {"minProperties", 1},
+      {"additionalProperties", {{"type", "array"}, {"minItems", 1}}},
+      {"description", "paths and the values that each takes: one variant per combination"}};
   Json schema = map_of(std::move(properties), Json::array());
   schema["type"] = {"object", "null"};
   return schema;
@@ -289,7 +310,8 @@ std::string scenario_schema() {
   properties["captures"] = list_of(reference("capture"), "where frames can be captured");
   properties["published"] =
       list_of(group_schema(group_titled("published")), "figures measured on the real thing");
-  properties["expect"] = list_of(group_schema(group_titled("expect")), "what the results are expected to show");
+  properties["expect"] =
+      list_of(group_schema(group_titled("expect")), "what the results are expected to show");
   whole["required"] = {"schema", "title"};  // the rest may come from variants
 
   Json definitions = Json::object();
@@ -297,9 +319,10 @@ std::string scenario_schema() {
   add_changes(definitions);
   definitions["variant"] = variant_schema();
 
-  Json schema = {{"$schema", "http://json-schema.org/draft-07/schema#"},
-                 {"title", "A Tapestry scenario"},
-                 {"description", "Machines, devices, links and workloads of one simulated experiment"}};
+  Json schema = {
+      {"$schema", "http://json-schema.org/draft-07/schema#"},
+      {"title", "A Tapestry scenario"},
+      {"description", "Machines, devices, links and workloads of one simulated experiment"}};
   schema.update(whole);
   schema["definitions"] = std::move(definitions);
   return schema.dump(2) + "\n";

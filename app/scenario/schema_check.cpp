@@ -51,12 +51,16 @@ bool encloses(const Context& outer, const Context& inner) {
   return outer.size() < inner.size() && std::equal(outer.begin(), outer.end(), inner.begin());
 }
 
-// valijson's sentence, in the terms of a scenario.
+// valijson's sentence, in the terms of a scenario; empty if it only says that something else
+// failed.
 std::string explain(const std::string& description, const Value& value) {
-  const auto says = [&description](std::string_view part) { return description.find(part) != std::string::npos; };
+  const auto says = [&description](std::string_view part) {
+    return description.find(part) != std::string::npos;
+  };
   const std::string quoted_name = [&description] {
     const std::size_t end = description.rfind('\'');
-    const std::size_t begin = end == 0 || end == std::string::npos ? std::string::npos : description.rfind('\'', end - 1);
+    const std::size_t begin =
+        end == 0 || end == std::string::npos ? std::string::npos : description.rfind('\'', end - 1);
     return begin == std::string::npos ? std::string() : description.substr(begin, end - begin + 1);
   }();
   if (says("Missing required property")) return quoted_name + " is missing";
@@ -67,7 +71,7 @@ std::string explain(const std::string& description, const Value& value) {
   if (says("minimum") || says("maximum") || says("greater") || says("less")) {
     return describe(value) + " is out of range";
   }
-  return describe(value) + " does not fit the schema";
+  return {};
 }
 
 // valijson's schemas cannot be copied or moved.
@@ -98,12 +102,20 @@ void check_schema(const Value& file, const Diagnostics& reported, Diagnostics& d
     const Value* const value = find(file, fault.context);
     if (follows || value == nullptr) continue;
     const auto& known = reported.all();
-    const bool is_known = std::any_of(known.begin(), known.end(), [value](const Diagnostic& diagnostic) {
-      return contains(*value, diagnostic.at);
-    });
+    const bool is_known = std::any_of(
+        known.begin(), known.end(),
+        [value](const Diagnostic& diagnostic) { return contains(*value, diagnostic.at); });
     if (is_known) continue;
+    std::string reason = explain(fault.description, *value);
+    if (reason.empty()) {
+      const bool has_reason = std::any_of(results.begin(), results.end(), [&](const auto& other) {
+        return other.context == fault.context && !explain(other.description, *value).empty();
+      });
+      if (has_reason) continue;
+      reason = describe(*value) + " does not fit the schema";
+    }
     const std::string place = value->path.empty() ? "the scenario" : value->path;
-    diagnostics.add(value->at, place + ": " + explain(fault.description, *value));
+    diagnostics.add(value->at, place + ": " + reason);
   }
 }
 

@@ -53,9 +53,7 @@ class Walk {
     return at;
   }
 
-  std::string walked() const {
-    return value_->path.empty() ? "the scenario" : value_->path;
-  }
+  std::string walked() const { return value_->path.empty() ? "the scenario" : value_->path; }
 
   std::optional<Diagnostic> step_into_map() {
     if (value_->is_empty()) value_->kind = Value::Kind::map;
@@ -88,11 +86,11 @@ class Walk {
     }
     if (!value_->is_list() || index >= value_->items.size()) {
       const std::size_t count = value_->is_list() ? value_->items.size() : 0;
-      return Diagnostic{here(),
-                        walked() + " has no item [" + std::to_string(index) + "]: it is " +
-                            (value_->is_list() ? "a list of " + std::to_string(count)
-                                               : describe(*value_)),
-                        {}};
+      return Diagnostic{
+          here(),
+          walked() + " has no item [" + std::to_string(index) + "]: it is " +
+              (value_->is_list() ? "a list of " + std::to_string(count) : describe(*value_)),
+          {}};
     }
     value_ = &value_->items[index];
     key_ = {};

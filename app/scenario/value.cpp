@@ -43,10 +43,14 @@ void move_to_path(Value& value, std::string_view path) {
 
 std::string describe(const Value& value) {
   switch (value.kind) {
-    case Value::Kind::empty: return "nothing";
-    case Value::Kind::scalar: return quote(value.text);
-    case Value::Kind::list: return "a list";
-    case Value::Kind::map: return "a map";
+    case Value::Kind::empty:
+      return "nothing";
+    case Value::Kind::scalar:
+      return quote(value.text);
+    case Value::Kind::list:
+      return "a list";
+    case Value::Kind::map:
+      return "a map";
   }
   return "nothing";
 }
@@ -66,7 +70,8 @@ std::string quote(std::string_view text) {
     }
   }
   if (text.size() > kMost) {
-    while ((static_cast<unsigned char>(shown.back()) & 0xc0) == 0x80) shown.pop_back();
+    while ((static_cast<unsigned char>(shown.back()) & 0xc0) == 0x80)
+      shown.pop_back();
     if (static_cast<unsigned char>(shown.back()) >= 0xc0) shown.pop_back();  // half a character
     shown += "...";
   }

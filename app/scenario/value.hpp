@@ -1,7 +1,7 @@
 // A scenario as a tree: YAML without its types, with a position and a path at every value.
 //
-// Maps keep the order of the file. Scalars stay text: whether `on` or `1.10` is a name, a flag or a number
-// is decided by the attribute that reads it, never by its looks.
+// Maps keep the order of the file. Scalars stay text: whether `on` or `1.10` is a name, a flag or a
+// number is decided by the attribute that reads it, never by its looks.
 #pragma once
 
 #include <string>

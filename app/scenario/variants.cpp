@@ -10,9 +10,12 @@
 namespace tapestry::app {
 namespace {
 
-bool removes(const Value& change) { return change.is_scalar() && !change.quoted && change.text == "~"; }
+bool removes(const Value& change) {
+  return change.is_scalar() && !change.quoted && change.text == "~";
+}
 
-// A device that is given as UML's own line has no attributes of its own to merge with, and none to keep.
+// A device that is given as UML's own line has no attributes of its own to merge with, and none to
+// keep.
 bool starts_afresh(const Value& base, const Value& change) {
   if (base.find("line") != nullptr || change.find("line") != nullptr) {
     return base.find("line") == nullptr || change.find("kind") != nullptr;
@@ -20,7 +23,8 @@ bool starts_afresh(const Value& base, const Value& change) {
   for (const std::string_view key : {"kind", "platform"}) {
     const Value::Entry* const before = base.find(key);
     const Value::Entry* const after = change.find(key);
-    if (before != nullptr && after != nullptr && before->value.text != after->value.text) return true;
+    if (before != nullptr && after != nullptr && before->value.text != after->value.text)
+      return true;
   }
   return false;
 }
@@ -31,9 +35,9 @@ void merge_entry(Value& base, const Value::Entry& change, Diagnostics& diagnosti
   Value::Entry* const before = base.find(change.key);
   if (removes(change.value)) {
     if (before == nullptr) {
-      diagnostics.add(change.value.at,
-                      change.value.path + ": '~' removes an entry of the base, which has no " +
-                          quote(change.key));
+      diagnostics.add(change.value.at, change.value.path +
+                                           ": '~' removes an entry of the base, which has no " +
+                                           quote(change.key));
       return;
     }
     base.entries.erase(base.entries.begin() + (before - base.entries.data()));
@@ -49,13 +53,16 @@ void merge(Value& base, const Value& change, Diagnostics& diagnostics) {
     base = change;
     return;
   }
-  for (const Value::Entry& entry : change.entries) merge_entry(base, entry, diagnostics);
+  for (const Value::Entry& entry : change.entries)
+    merge_entry(base, entry, diagnostics);
 }
 
 std::size_t count_values(const Value& value) {
   std::size_t count = 1;
-  for (const Value& item : value.items) count += count_values(item);
-  for (const Value::Entry& entry : value.entries) count += count_values(entry.value);
+  for (const Value& item : value.items)
+    count += count_values(item);
+  for (const Value::Entry& entry : value.entries)
+    count += count_values(entry.value);
   return count;
 }
 
@@ -82,11 +89,13 @@ void report_unknown_thing(const std::string& place, Position path_at, const Path
     const Value::Entry* const section = tree->find(head.section);
     if (section == nullptr) continue;
     for (const Value::Entry& entry : section->value.entries) {
-      if (std::find(known.begin(), known.end(), entry.key) == known.end()) known.push_back(entry.key);
+      if (std::find(known.begin(), known.end(), entry.key) == known.end())
+        known.push_back(entry.key);
     }
   }
   path_at.column += static_cast<int>(head.thing_offset);
-  const std::string kind = head.section.substr(0, head.section.size() - 1);  // without the plural's s
+  const std::string kind =
+      head.section.substr(0, head.section.size() - 1);  // without the plural's s
   diagnostics.add(path_at, place + ": there is no " + kind + " " + quote(head.thing),
                   suggest(head.thing, known, head.section));
 }
@@ -100,14 +109,15 @@ class Expansion {
 
   void add(const Value::Entry& variant) {
     if (!is_name(variant.key, true)) {
-      diagnostics_.add(variant.key_at, variant.value.path + ": " + quote(variant.key) +
-                                           " cannot name a variant",
+      diagnostics_.add(variant.key_at,
+                       variant.value.path + ": " + quote(variant.key) + " cannot name a variant",
                        "use letters, digits, '_', '-' and '.', 40 at most");
       return;
     }
     if (!variant.value.is_map() && !variant.value.is_empty()) {
-      diagnostics_.add(variant.value.at, variant.value.path + ": a variant is a map of changes, not " +
-                                             describe(variant.value));
+      diagnostics_.add(
+          variant.value.at,
+          variant.value.path + ": a variant is a map of changes, not " + describe(variant.value));
       return;
     }
     VariantTree merged{variant.key, variant.key_at, base_};
@@ -136,7 +146,8 @@ class Expansion {
     if (variants_.size() == kMostVariants || values_ > kMostVariantValues) {
       full_ = true;
       diagnostics_.add(variant.at, "more than " + std::to_string(kMostVariants) + " variants, or " +
-                                       std::to_string(kMostVariantValues) + " values in all of them");
+                                       std::to_string(kMostVariantValues) +
+                                       " values in all of them");
       return;
     }
     if (!names_.insert(variant.name).second) {
@@ -151,17 +162,17 @@ class Expansion {
     const Value& values = axis.value;
     const bool good = values.is_list() && !values.items.empty();
     if (!good) {
-      diagnostics_.add(values.at, values.path + ": a matrix maps each path to a list of values, not to " +
+      diagnostics_.add(values.at, values.path +
+                                      ": a matrix maps each path to a list of values, not to " +
                                       (values.is_list() ? "an empty list" : describe(values)));
       return false;
     }
     const PathHead head = head_of(axis.key, tree);
     const std::string& section = head.section;
     if (!is_run_section(section)) {
-      diagnostics_.add(axis.key_at, values.path + ": a path begins with a section, not with " +
-                                        quote(section),
-                       suggest(section, run_sections(), "sections") +
-                           "; for example devices.guest.vec0.depth");
+      diagnostics_.add(
+          axis.key_at, values.path + ": a path begins with a section, not with " + quote(section),
+          suggest(section, run_sections(), "sections") + "; for example devices.guest.vec0.depth");
       return false;
     }
     if (head.inside_thing && !has_thing(tree, head)) {
@@ -173,7 +184,8 @@ class Expansion {
 
   void multiply(const VariantTree& variant, const Value& matrix) {
     if (!matrix.is_map() || matrix.entries.empty()) {
-      diagnostics_.add(matrix.at, matrix.path + ": a matrix is a map from paths to lists of values, not " +
+      diagnostics_.add(matrix.at, matrix.path +
+                                      ": a matrix is a map from paths to lists of values, not " +
                                       (matrix.is_map() ? "an empty one" : describe(matrix)));
       return;
     }
@@ -217,7 +229,8 @@ class Expansion {
   bool full_ = false;
 };
 
-void apply(const Assignment& assignment, std::vector<VariantTree>& variants, Diagnostics& diagnostics) {
+void apply(const Assignment& assignment, std::vector<VariantTree>& variants,
+           Diagnostics& diagnostics) {
   if (variants.empty()) return;
   PathHead head;
   std::vector<VariantTree*> meant;
@@ -227,11 +240,13 @@ void apply(const Assignment& assignment, std::vector<VariantTree>& variants, Dia
   }
   if (meant.empty() && head.inside_thing) {
     std::vector<const Value*> trees;
-    for (const VariantTree& variant : variants) trees.push_back(&variant.tree);
+    for (const VariantTree& variant : variants)
+      trees.push_back(&variant.tree);
     return report_unknown_thing(assignment.path, assignment.at, head, trees, diagnostics);
   }
   if (meant.empty()) {  // a new thing, for all
-    for (VariantTree& variant : variants) meant.push_back(&variant);
+    for (VariantTree& variant : variants)
+      meant.push_back(&variant);
   }
   for (VariantTree* const variant : meant) {
     if (auto fault = assign(variant->tree, assignment)) diagnostics.add(std::move(*fault));
@@ -251,15 +266,16 @@ bool is_run_section(std::string_view key) {
   return std::find(sections.begin(), sections.end(), key) != sections.end();
 }
 
-std::vector<VariantTree> expand_variants(const Value& file, const std::vector<Assignment>& assignments,
+std::vector<VariantTree> expand_variants(const Value& file,
+                                         const std::vector<Assignment>& assignments,
                                          Diagnostics& diagnostics) {
   Expansion expansion(file, diagnostics);
   const Value::Entry* const variants = file.find("variants");
   if (variants == nullptr) {
     expansion.add_base_alone();
   } else if (!variants->value.is_map()) {
-    diagnostics.add(variants->value.at, "variants: a map of variants is expected, not " +
-                                            describe(variants->value));
+    diagnostics.add(variants->value.at,
+                    "variants: a map of variants is expected, not " + describe(variants->value));
   } else {
     for (const Value::Entry& variant : variants->value.entries) {
       if (!is_private_note(variant.key)) expansion.add(variant);
@@ -267,9 +283,11 @@ std::vector<VariantTree> expand_variants(const Value& file, const std::vector<As
   }
   std::vector<VariantTree> expanded = expansion.take();
   if (expanded.empty() && diagnostics.empty()) {
-    diagnostics.add(variants->key_at, "variants: there is none", "remove the key to run the base alone");
+    diagnostics.add(variants->key_at, "variants: there is none",
+                    "remove the key to run the base alone");
   }
-  for (const Assignment& assignment : assignments) apply(assignment, expanded, diagnostics);
+  for (const Assignment& assignment : assignments)
+    apply(assignment, expanded, diagnostics);
   return expanded;
 }
 

@@ -17,16 +17,17 @@ struct Fault {
 };
 
 const std::vector<std::string>& known_keys() {
-  static const std::vector<std::string> keys = {"transport", "ifname", "depth", "gro", "vec", "mtu", "mac"};
+  static const std::vector<std::string> keys = {"transport", "ifname", "depth", "gro",
+                                                "vec",       "mtu",    "mac"};
   return keys;
 }
 
 // What the driver knows beyond that: of other transports, or without effect on what is simulated.
 bool is_key_of_uml(std::string_view key) {
   static constexpr std::string_view kKeys[] = {
-      "headroom", "bpffile", "bpfflash", "dst",       "src",       "dstport",   "srcport", "v6",      "udp",
-      "cookie64", "counter", "pin",      "rx_cookie", "tx_cookie", "rx_session", "tx_session", "rx_key", "tx_key",
-      "sequence", "bridge",  "fd"};
+      "headroom",   "bpffile",    "bpfflash", "dst",     "src",      "dstport",   "srcport",
+      "v6",         "udp",        "cookie64", "counter", "pin",      "rx_cookie", "tx_cookie",
+      "rx_session", "tx_session", "rx_key",   "tx_key",  "sequence", "bridge",    "fd"};
   return std::find(std::begin(kKeys), std::end(kKeys), key) != std::end(kKeys);
 }
 
@@ -36,13 +37,15 @@ const std::vector<std::string>& known_transports() {
 }
 
 // Reads "vec3:" off the front, if the text begins like that; moves `begin` behind it.
-std::optional<Fault> read_index(std::string_view text, std::size_t& begin, std::optional<int>& index) {
+std::optional<Fault> read_index(std::string_view text, std::size_t& begin,
+                                std::optional<int>& index) {
   const std::size_t colon = text.find(':');
   if (colon == std::string_view::npos || text.find('=') < colon) return std::nullopt;
   constexpr std::string_view kPrefix = "vec";
   if (text.substr(0, kPrefix.size()) != kPrefix) {
-    return Fault{0, "the line begins with " + quote(text.substr(0, colon)) + ", not with vec and a number",
-                 "write vec0:transport=..."};
+    return Fault{
+        0, "the line begins with " + quote(text.substr(0, colon)) + ", not with vec and a number",
+        "write vec0:transport=..."};
   }
   const std::string_view digits = text.substr(kPrefix.size(), colon - kPrefix.size());
   int number = -1;
@@ -80,9 +83,11 @@ std::optional<Fault> read_option(std::string_view pair, std::size_t offset, Vect
   if (pair.empty()) return Fault{offset, "an option is missing between two commas or at the end"};
   if (key.empty()) return Fault{offset, "the key is missing before '='"};
   if (equals == std::string_view::npos) {
-    return Fault{offset + pair.size(), quote(key) + " has no value", "write " + quote(std::string(key) + "=...")};
+    return Fault{offset + pair.size(), quote(key) + " has no value",
+                 "write " + quote(std::string(key) + "=...")};
   }
-  VectorOption option{std::string(key), std::string(pair.substr(equals + 1)), offset, offset + equals + 1};
+  VectorOption option{std::string(key), std::string(pair.substr(equals + 1)), offset,
+                      offset + equals + 1};
   if (option.value.empty()) return Fault{option.value_offset, quote(key) + " has no value"};
   const std::size_t second = option.value.find('=');
   if (second != std::string::npos) {
@@ -117,8 +122,9 @@ std::optional<Fault> read_options(std::string_view text, std::size_t begin, Vect
     at = end + 1;
   }
   for (const std::string_view key : {"transport", "ifname"}) {
-    const bool present = std::any_of(line.options.begin(), line.options.end(),
-                                     [key](const VectorOption& option) { return option.key == key; });
+    const bool present =
+        std::any_of(line.options.begin(), line.options.end(),
+                    [key](const VectorOption& option) { return option.key == key; });
     if (!present) {
       return Fault{text.size(), quote(key) + " is missing", "write vec0:transport=tap,ifname=tap0"};
     }

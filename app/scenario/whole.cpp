@@ -31,7 +31,8 @@ class WholeReader {
     std::vector<std::string> known;
     append_names(heading_fields(), known);
     known.insert(known.end(), run_sections().begin(), run_sections().end());
-    for (const char* const key : {"variants", "published", "expect"}) known.emplace_back(key);
+    for (const char* const key : {"variants", "published", "expect"})
+      known.emplace_back(key);
     check_keys(file_, known, "the scenario", diagnostics_);
     Heading heading;
     read_fields(file_, heading_fields(), heading, diagnostics_);
@@ -40,11 +41,13 @@ class WholeReader {
   }
 
   template <class Entry, class Take>
-  void read_list(const char* section, const std::string& what, const Fields<Entry>& fields, Take take) {
+  void read_list(const char* section, const std::string& what, const Fields<Entry>& fields,
+                 Take take) {
     const Value::Entry* const found = file_.find(section);
     if (found == nullptr) return;
     if (!found->value.is_list()) {
-      diagnostics_.add(found->value.at, std::string(section) + ": expected a list, found " + describe(found->value));
+      diagnostics_.add(found->value.at,
+                       std::string(section) + ": expected a list, found " + describe(found->value));
       return;
     }
     std::vector<std::string> known;
@@ -65,12 +68,14 @@ class WholeReader {
   // ---- Names of results ----
 
   const Scenario* variant_named(const std::string& name) const {
-    const auto found = std::find_if(scenario_.variants.begin(), scenario_.variants.end(),
-                                    [&name](const Scenario& variant) { return variant.variant == name; });
+    const auto found =
+        std::find_if(scenario_.variants.begin(), scenario_.variants.end(),
+                     [&name](const Scenario& variant) { return variant.variant == name; });
     return found == scenario_.variants.end() ? nullptr : &*found;
   }
 
-  // The fault of a name that no result will have, or nothing. `part` says which part of it is wrong.
+  // The fault of a name that no result will have, or nothing. `part` says which part of it is
+  // wrong.
   enum class Part : unsigned char { variant, workload, metric };
   struct BadName {
     Part part;
@@ -83,22 +88,26 @@ class WholeReader {
     const Scenario* const variant = variant_named(name.variant);
     if (variant == nullptr) {
       std::vector<std::string> known;
-      for (const Scenario& other : scenario_.variants) known.push_back(other.variant);
+      for (const Scenario& other : scenario_.variants)
+        known.push_back(other.variant);
       return BadName{Part::variant, "there is no variant " + quote(name.variant),
                      suggest(name.variant, known, "variants")};
     }
     std::vector<std::string> workloads;
-    for (const Workload& workload : variant->workloads) workloads.push_back(workload.name);
+    for (const Workload& workload : variant->workloads)
+      workloads.push_back(workload.name);
     if (std::find(workloads.begin(), workloads.end(), name.workload) == workloads.end()) {
       return BadName{Part::workload,
                      "there is no workload " + quote(name.workload) + " in variant " + name.variant,
                      suggest(name.workload, workloads, "workloads")};
     }
     std::vector<std::string> machines;
-    for (const Machine& machine : variant->machines) machines.push_back(machine.name);
+    for (const Machine& machine : variant->machines)
+      machines.push_back(machine.name);
     const std::vector<std::string> metrics = metric_names(machines);
     if (std::find(metrics.begin(), metrics.end(), name.metric) == metrics.end()) {
-      return BadName{Part::metric, "there is no metric " + quote(name.metric), suggest(name.metric, metrics, "metrics")};
+      return BadName{Part::metric, "there is no metric " + quote(name.metric),
+                     suggest(name.metric, metrics, "metrics")};
     }
     return std::nullopt;
   }
@@ -118,8 +127,9 @@ class WholeReader {
     const bool above = figure.low && figure.value < *figure.low;
     const bool below = figure.high && figure.value > *figure.high;
     if (above || below) {
-      diagnostics_.add(item.find("value")->value.at,
-                       item.path + ".value: lies outside " + (above ? "low" : "high") + " of its own entry");
+      diagnostics_.add(
+          item.find("value")->value.at,
+          item.path + ".value: lies outside " + (above ? "low" : "high") + " of its own entry");
     }
     for (const Published& other : scenario_.published) {
       if (other.name != figure.name) continue;
@@ -134,7 +144,8 @@ class WholeReader {
   // The place of a byte of the text; of its beginning if the text spans lines or holds escapes.
   static Position inside(const Value& text, std::size_t offset) {
     Position at = text.at;
-    if (text.text.find('\n') == std::string::npos) at.column += static_cast<int>(offset) + (text.quoted ? 1 : 0);
+    if (text.text.find('\n') == std::string::npos)
+      at.column += static_cast<int>(offset) + (text.quoted ? 1 : 0);
     return at;
   }
 
@@ -146,11 +157,13 @@ class WholeReader {
                        "such as: tap.udp.throughput_bps > 1.5 * legacy.udp.throughput_bps");
       return;
     }
-    for (const MetricName& name : parsed.expectation->metrics) check_operand(that, name, "");
+    for (const MetricName& name : parsed.expectation->metrics)
+      check_operand(that, name, "");
     for (const MetricName& name : parsed.expectation->published) {
       if (!check_operand(that, name, "published(")) continue;
-      const bool known = std::any_of(scenario_.published.begin(), scenario_.published.end(),
-                                     [&name](const Published& figure) { return figure.name == name; });
+      const bool known =
+          std::any_of(scenario_.published.begin(), scenario_.published.end(),
+                      [&name](const Published& figure) { return figure.name == name; });
       if (!known) {
         diagnostics_.add(position_of(that, name, "published("),
                          that.path + ": nothing is published for " + name.to_string(),
@@ -162,7 +175,8 @@ class WholeReader {
     scenario_.expectations.push_back(std::move(*parsed.expectation));
   }
 
-  static Position position_of(const Value& that, const MetricName& name, const std::string& before) {
+  static Position position_of(const Value& that, const MetricName& name,
+                              const std::string& before) {
     const std::size_t found = that.text.find(before + name.to_string());
     return inside(that, found == std::string::npos ? 0 : found + before.size());
   }

@@ -1,5 +1,5 @@
-// Builds the tree from yaml-cpp's events. Events, not its nodes: nodes silently keep one of two equal keys
-// and resolve aliases before anybody can count what they expand to.
+// Builds the tree from yaml-cpp's events. Events, not its nodes: nodes silently keep one of two
+// equal keys and resolve aliases before anybody can count what they expand to.
 #include "app/scenario/yaml_reader.hpp"
 
 #include <yaml-cpp/eventhandler.h>
@@ -33,6 +33,10 @@ class TreeBuilder : public YAML::EventHandler {
 
   std::optional<Value> take_root() { return std::move(root_); }
 
+  // A list or map in the place of a key. It counts only if the whole text can be read: a bracket
+  // that is never closed looks like a key to yaml-cpp before it looks like anything else.
+  const std::optional<Diagnostic>& bad_key() const { return bad_key_; }
+
   // Where the last event was, for faults that show only at the end of the text.
   Position last_read() const { return last_read_; }
 
@@ -47,7 +51,8 @@ class TreeBuilder : public YAML::EventHandler {
 
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (documents_++ > 0) {
-      refuse(position(mark), "a second document begins here", "one scenario, one file: remove the '---'");
+      refuse(position(mark), "a second document begins here",
+             "one scenario, one file: remove the '---'");
     }
   }
   void OnDocumentEnd() override {}
@@ -117,6 +122,7 @@ class TreeBuilder : public YAML::EventHandler {
   struct Frame {
     Value value;
     YAML::anchor_t anchor = YAML::NullAnchor;
+    bool is_key = false;
     bool flow = false;
     int column = 0;  // where a block container's entries begin, from 0
     bool key_known = false;
@@ -125,7 +131,7 @@ class TreeBuilder : public YAML::EventHandler {
     Position key_at;
     int key_pos = 0;
     std::map<std::string, int, std::less<>> key_lines;  // of the keys so far
-    Size size{1, 0};  // itself and what is within
+    Size size{1, 0};                                    // itself and what is within
   };
 
   struct Anchored {
@@ -143,18 +149,21 @@ class TreeBuilder : public YAML::EventHandler {
            "each attribute knows its own type: remove the tag");
   }
 
-  // yaml-cpp reports `null`, `~` and nothing at all in the same way; only the text tells them apart.
+  // yaml-cpp reports `null`, `~` and nothing at all in the same way; only the text tells them
+  // apart.
   std::string_view null_word_at(const YAML::Mark& mark) const {
     static constexpr std::array<std::string_view, 4> kWords = {"null", "Null", "NULL", "~"};
     if (mark.pos < 0 || static_cast<std::size_t>(mark.pos) > text_.size()) return {};
-    const std::string_view rest = std::string_view(text_).substr(static_cast<std::size_t>(mark.pos));
+    const std::string_view rest =
+        std::string_view(text_).substr(static_cast<std::size_t>(mark.pos));
     for (const std::string_view word : kWords) {
       if (rest.substr(0, word.size()) == word) return word;
     }
     return {};
   }
 
-  // The mark of a value that was left out is that of whatever comes next, which may be a key `null`.
+  // The mark of a value that was left out is that of whatever comes next, which may be a key
+  // `null`.
   bool stands_in_its_container(const YAML::Mark& mark) const {
     if (frames_.empty()) return true;
     const Frame& frame = frames_.back();
@@ -204,7 +213,10 @@ class TreeBuilder : public YAML::EventHandler {
   void open(Value::Kind kind, const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
             YAML::EmitterStyle::value style) {
     check_tag(tag, mark);
-    if (expects_key()) refuse(position(mark), "a key must be plain text, not a list or a map");
+    const bool is_key = expects_key();
+    if (is_key && !bad_key_) {
+      bad_key_ = Diagnostic{position(mark), "a key must be plain text, not a list or a map", {}};
+    }
     if (frames_.size() == kDeepestNesting) {
       refuse(position(mark), "nested more than " + std::to_string(kDeepestNesting) + " deep");
     }
@@ -214,6 +226,7 @@ class TreeBuilder : public YAML::EventHandler {
     frame.value.at = position(mark);
     frame.value.path = path_of_next();
     frame.anchor = anchor;
+    frame.is_key = is_key;
     frame.flow = style == YAML::EmitterStyle::Flow;
     frame.column = mark.column;
     frames_.push_back(std::move(frame));
@@ -222,6 +235,10 @@ class TreeBuilder : public YAML::EventHandler {
   void close() {
     Frame frame = std::move(frames_.back());
     frames_.pop_back();
+    if (frame.is_key) {
+      frames_.back().key_known = frames_.back().key_repeated = true;
+      return;
+    }
     accept(std::move(frame.value), frame.anchor, frame.size);
   }
 
@@ -251,6 +268,7 @@ class TreeBuilder : public YAML::EventHandler {
   int documents_ = 0;
   Size total_;
   Position last_read_;
+  std::optional<Diagnostic> bad_key_;
   std::vector<Frame> frames_;
   std::map<YAML::anchor_t, Anchored> anchors_;
   std::optional<Value> root_;
@@ -264,12 +282,14 @@ Diagnostic explain(const YAML::ParserException& error, Position at, Position las
   static constexpr Wording kWordings[] = {
       {"illegal map value", "a ':' that belongs to no key",
        "check the indentation, or quote the text that contains it"},
-      {"end of map not found", "this entry does not fit the map it stands in", "check the indentation"},
+      {"end of map not found", "this entry does not fit the map it stands in",
+       "check the indentation"},
       {"end of sequence not found", "this entry does not fit the list it stands in",
        "check the indentation"},
       {"end of sequence flow not found", "a '[' is never closed", ""},
       {"end of map flow not found", "a '{' is never closed", ""},
-      {"illegal document indicator in scalar", "a quote that opens after this place is never closed", ""},
+      {"illegal document indicator in scalar",
+       "a quote that opens after this place is never closed", ""},
       {"the referenced anchor is not defined", "this alias names no anchor", ""},
       {"illegal block entry", "a '-' where no list can begin", "check the indentation"},
       {"unknown token", "text cannot begin with this character", "quote the text"},
@@ -288,17 +308,20 @@ Diagnostic explain(const YAML::ParserException& error, Position at, Position las
 
 }  // namespace
 
-std::optional<Value> read_yaml(const std::string& whole_text, Diagnostics& diagnostics, Position base) {
-  // At the end of the text yaml-cpp 0.7 takes an open quote for closed and an open bracket for a key, and
-  // with it whatever it has swallowed. At the end of a document it notices.
-  const std::string text = whole_text.substr(0, whole_text.find_last_not_of(" \n\t") + 1) + "\n...\n";
+std::optional<Value> read_yaml(const std::string& whole_text, Diagnostics& diagnostics,
+                               Position base) {
+  // At the end of the text yaml-cpp 0.7 takes an open quote for closed and an open bracket for a
+  // key, and with it whatever it has swallowed. At the end of a document it notices.
+  const std::string text =
+      whole_text.substr(0, whole_text.find_last_not_of(" \n\t") + 1) + "\n...\n";
   TreeBuilder builder(text, diagnostics, base);
   try {
     std::istringstream stream(text);
     YAML::Parser parser(stream);
     while (parser.HandleNextDocument(builder)) {
     }
-    return builder.take_root();
+    if (!builder.bad_key()) return builder.take_root();
+    diagnostics.add(*builder.bad_key());
   } catch (const Refused& refused) {
     diagnostics.add(refused.why);
   } catch (const YAML::ParserException& error) {

@@ -21,8 +21,8 @@ constexpr std::size_t kVlanBytes = 4;  // a tagged frame may be this much longer
 
 }  // namespace
 
-// The receive buffer bounds the queue: each packet takes at least an empty one's memory, and one may
-// go beyond.
+// The receive buffer bounds the queue: each packet takes at least an empty one's memory, and one
+// may go beyond.
 PacketSocket::PacketSocket(net::Device& device, PacketSocketOptions options)
     : device_(device),
       options_(options),

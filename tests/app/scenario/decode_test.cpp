@@ -72,24 +72,29 @@ seed: 42
 costs: costs/zero.yaml
 stop: 10s
 machines:
-  a: {platform: native, kernel: 4.18, cpus: 4, hz: 1000, preempt: full, sysctl: {net.core.netdev_budget: 600}}
+  a: {platform: native, kernel: 4.18, cpus: 4, hz: 1000, preempt: full,
+      sysctl: {net.core.netdev_budget: 600}}
   b: {platform: native, kernel: "2.6.22"}
 devices:
-  a.eth0: {kind: nic, link: wire, rx: 512, tx: 128, rx-usecs: 50us, tx-usecs: 1ms, checksum: offload, mtu: 9000,
+  a.eth0: {kind: nic, link: wire, rx: 512, tx: 128, rx-usecs: 50us, tx-usecs: 1ms,
+           checksum: offload,
+           mtu: 9000,
            address: 10.0.0.1/30, mac: 02:00:00:00:00:01, txqueuelen: 10}
   b.eth0.5: {kind: nic, link: wire, address: 10.0.0.2/30}
   b.tap0: {kind: tap, sndbuf: 1MiB, offloads: [csum, tso4, tso6, ecn]}
 links:
   wire: {rate: 10Gbit, delay: 1us, queue: 100, loss: 0.1%}
 workloads:
-  stream: {kind: udp-stream, from: a, to: b, size: 64B, sessions: 2, duration: 2s, warmup: 10ms, rate: 1Gbit,
+  stream: {kind: udp-stream, from: a, to: b, size: 64B, sessions: 2, duration: 2s, warmup: 10ms,
+           rate: 1Gbit,
            calls-per-datagram: 3, from-cpu: 3, to-cpu: 0, start: 5ms}
   rr: {kind: udp-rr, from: b, to: a, request: 64B, response: 1KiB, duration: 1s, to-cpu: 1}
   ping: {kind: ping, from: a, to: b, size: 0B, count: 3, interval: 0ms}
   call: {kind: syscall, machine: a, size: 16KiB, count: 7, cpu: 2}
   slow: {kind: replay, file: captures/uml-mixed.pcap, timing: scaled, scale: 2.5, loop: 3,
          sides: {10.77.0.2: a, 3e:30:db:47:2a:7a: b}}
-  fast: {kind: replay, file: captures/uml-mixed.pcap, timing: fixed, rate: 1Gbit, sides: {10.77.0.2: a}}
+  fast: {kind: replay, file: captures/uml-mixed.pcap, timing: fixed, rate: 1Gbit,
+         sides: {10.77.0.2: a}}
 captures:
   - {at: a.eth0}
   - {at: b.eth0.5, snaplen: 64B, checksums: as-seen}
@@ -129,7 +134,8 @@ captures:
   CHECK(stream.calls_per_datagram == 3);
   CHECK(stream.from_cpu == 3);
   CHECK(stream.to_cpu == 0);
-  CHECK(std::get<UdpRequestResponseWorkload>(scenario.workloads[1].kind).response == core::Bytes{1024});
+  CHECK(std::get<UdpRequestResponseWorkload>(scenario.workloads[1].kind).response ==
+        core::Bytes{1024});
   CHECK(std::get<PingWorkload>(scenario.workloads[2].kind).interval == 0ms);
   CHECK(std::get<SyscallWorkload>(scenario.workloads[3].kind).count == 7);
   const auto& slow = std::get<ReplayWorkload>(scenario.workloads[4].kind);
@@ -151,7 +157,8 @@ TEST_CASE("rates and sizes mean the same wherever they stand", "[app][scenario]"
   const auto rate_of = [](const std::string& rate) {
     const LoadedScenario loaded = load(small_scenario(), {"workloads.udp.rate=" + rate});
     REQUIRE(said(loaded).empty());
-    return std::get<UdpStreamWorkload>(loaded.scenario->variants[0].workloads[0].kind).rate->bits_per_second();
+    return std::get<UdpStreamWorkload>(loaded.scenario->variants[0].workloads[0].kind)
+        .rate->bits_per_second();
   };
   for (const char* const ten_gigabits : {"10Gbps", "10gbit", "10Gbit", "1.25GB/s"}) {
     CHECK(rate_of(ten_gigabits) == 10'000'000'000);
@@ -161,15 +168,18 @@ TEST_CASE("rates and sizes mean the same wherever they stand", "[app][scenario]"
     REQUIRE(said(loaded).empty());
     return std::get<TapDevice>(loaded.scenario->variants[0].devices[0].kind).sndbuf->count();
   };
-  for (const char* const decimal : {"64k", "64K", "64kB", "64KB"}) CHECK(sndbuf_of(decimal) == 64'000);
-  for (const char* const binary : {"64Ki", "64KiB"}) CHECK(sndbuf_of(binary) == 65'536);
+  for (const char* const decimal : {"64k", "64K", "64kB", "64KB"})
+    CHECK(sndbuf_of(decimal) == 64'000);
+  for (const char* const binary : {"64Ki", "64KiB"})
+    CHECK(sndbuf_of(binary) == 65'536);
 }
 
 TEST_CASE("quantities without or with a wrong unit are refused", "[app][scenario]") {
   for (const char* const argument :
        {"workloads.udp.rate=10", "workloads.udp.rate=10 Gb ps", "workloads.udp.rate=1e400bps",
         "workloads.udp.rate=-1Mbps", "workloads.udp.size=100us", "workloads.udp.size=1500",
-        "workloads.udp.duration=5", "workloads.udp.duration=1.5ns", "workloads.udp.duration=-1ms"}) {
+        "workloads.udp.duration=5", "workloads.udp.duration=1.5ns",
+        "workloads.udp.duration=-1ms"}) {
     INFO(argument);
     const LoadedScenario loaded = load(small_scenario(), {argument});
     REQUIRE(loaded.diagnostics.size() == 1);
@@ -195,15 +205,19 @@ variants: {x-note: none, v: {x-note: none, devices: {x-note: ~}}}
 published: [{variant: v, x-note: none, workload: w, metric: drops, value: 1, source: s}]
 )");
   CHECK(said(loaded) ==
-        std::vector<std::string>{"file:15:50: error: published[0].workload: there is no workload 'w' in variant v"});
+        std::vector<std::string>{
+            "file:15:50: error: published[0].workload: there is no workload 'w' in variant v"});
 }
 
 TEST_CASE("what is missing is named with what it is for", "[app][scenario]") {
   const LoadedScenario loaded = load(replaced(small_scenario(), "attach: host.tap0, ", ""));
-  CHECK(said(loaded) == std::vector<std::string>{"file:9:15: error: devices.guest.vec0: 'attach' is missing"});
+  CHECK(said(loaded) ==
+        std::vector<std::string>{"file:9:15: error: devices.guest.vec0: 'attach' is missing"});
   CHECK(hint_of(loaded) == "attach is a name: the host's tap, or for raw the host's veth");
-  const LoadedScenario empty = load(replaced(small_scenario(), "{kind: tap,", "{kind: tap, mtu: ,"));
-  CHECK(said(empty) == std::vector<std::string>{"file:8:26: error: devices.host.tap0.mtu: the value is missing"});
+  const LoadedScenario empty =
+      load(replaced(small_scenario(), "{kind: tap,", "{kind: tap, mtu: ,"));
+  CHECK(said(empty) ==
+        std::vector<std::string>{"file:8:26: error: devices.host.tap0.mtu: the value is missing"});
   CHECK(hint_of(empty) == "write a whole number, or remove the line for the default, 1500");
 }
 

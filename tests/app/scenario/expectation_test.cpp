@@ -14,7 +14,9 @@ namespace {
 
 Metrics some_results() {
   Metrics results;
-  results["tap"]["udp"] = {{"throughput_bps", 5.5e9}, {"drops", std::int64_t{0}}, {"packets_per_second", std::int64_t{22000}}};
+  results["tap"]["udp"] = {{"throughput_bps", 5.5e9},
+                           {"drops", std::int64_t{0}},
+                           {"packets_per_second", std::int64_t{22000}}};
   results["legacy"]["udp"] = {{"throughput_bps", 1.1e9}, {"drops", std::int64_t{7}}};
   results["kern-vec-tap"]["rr"] = {{"latency_p50_ns", std::int64_t{50'000}}};
   results["1.10"]["udp"] = {{"drops", std::int64_t{-3}}};
@@ -45,7 +47,8 @@ TEST_CASE("an expectation is judged by numbers, and shows them", "[app][scenario
   };
   const Row rows[] = {
       {"tap.udp.throughput_bps > legacy.udp.throughput_bps", true, "5500000000 > 1100000000"},
-      {"tap.udp.throughput_bps < legacy.udp.throughput_bps", false, "5500000000 is not < 1100000000"},
+      {"tap.udp.throughput_bps < legacy.udp.throughput_bps", false,
+       "5500000000 is not < 1100000000"},
       {"tap.udp.drops == 0", true, "0 == 0"},
       {"legacy.udp.drops <= 6", false, "7 is not <= 6"},
       {"legacy.udp.drops >= 7", true, "7 >= 7"},
@@ -64,8 +67,10 @@ TEST_CASE("an expectation is judged by numbers, and shows them", "[app][scenario
        "22000 against 20000, a factor of 1.1"},
       {"tap.udp.packets_per_second within 1.05x of published(tap.udp.packets_per_second)", false,
        "22000 against 20000, a factor of 1.1, more than 1.05"},
-      {"10000 within 1.5x of published(tap.udp.packets_per_second)", false, "a factor of 2, more than 1.5"},
-      {"tap.udp.packets_per_second within 10% of published(tap.udp.packets_per_second)", true, "apart by 10%"},
+      {"10000 within 1.5x of published(tap.udp.packets_per_second)", false,
+       "a factor of 2, more than 1.5"},
+      {"tap.udp.packets_per_second within 10% of published(tap.udp.packets_per_second)", true,
+       "apart by 10%"},
       {"tap.udp.packets_per_second within 9.9% of published(tap.udp.packets_per_second)", false,
        "apart by 10%, more than 9.9%"},
       {"tap.udp.drops within 2x of 0", true, "0 against 0, a factor of 1"},
@@ -100,7 +105,8 @@ TEST_CASE("an expectation that cannot be evaluated fails and says why", "[app][s
   }
   Metrics results = some_results();
   results["tap"]["udp"]["drops"] = std::numeric_limits<double>::quiet_NaN();
-  CHECK(judged("tap.udp.drops == 0", results).text.find("is not a finite number") != std::string::npos);
+  CHECK(judged("tap.udp.drops == 0", results).text.find("is not a finite number") !=
+        std::string::npos);
   CHECK_FALSE(judged("tap.udp.drops < 1", results).passed);
 }
 
@@ -111,7 +117,8 @@ TEST_CASE("an expectation knows the results and figures that it needs", "[app][s
   CHECK(parsed.expectation->published == std::vector<MetricName>{{"a", "b", "c"}});
 }
 
-TEST_CASE("a text that is no expectation is refused at the place where it stops being one", "[app][scenario]") {
+TEST_CASE("a text that is no expectation is refused at the place where it stops being one",
+          "[app][scenario]") {
   struct Row {
     const char* text;
     std::size_t offset;

@@ -17,12 +17,15 @@ TEST_CASE("a byte order mark, CRLF and a missing final newline change nothing", 
   CHECK(guard_text("\xef\xbb\xbf" + plain).text == plain);
   CHECK(guard_text("a: 1\r\nb: 2\r\n").text == plain);
   CHECK(guard_text("a: 1\nb: 2").text == plain);
-  CHECK(guard_text("\xef\xbb\xbf" "a: 1\r\nb: 2").text == plain);
+  CHECK(guard_text("\xef\xbb\xbf"
+                   "a: 1\r\nb: 2")
+            .text == plain);
 }
 
 TEST_CASE("the same scenario with other line ends loads as the same scenario", "[app][scenario]") {
   std::string windows = "\xef\xbb\xbf";
-  for (const char c : small_scenario()) windows += c == '\n' ? "\r\n"s : std::string(1, c);
+  for (const char c : small_scenario())
+    windows += c == '\n' ? "\r\n"s : std::string(1, c);
   windows.resize(windows.size() - 2);
   const LoadedScenario loaded = load(windows);
   REQUIRE(said(loaded).empty());
@@ -39,10 +42,14 @@ TEST_CASE("text that is no plain UTF-8 is refused where it begins to be none", "
   const Row rows[] = {
       {"a tab as the first character of a line", "a:\n\tb: 1\n", 2, 1, "a tab in the indentation"},
       {"a tab after spaces", "a:\n  \tb: 1\n", 2, 3, "a tab in the indentation"},
-      {"UTF-16 with its mark", "\xff\xfe" "a\0:\0"s, 1, 1, "UTF-16"},
+      {"UTF-16 with its mark",
+       "\xff\xfe"
+       "a\0:\0"s,
+       1, 1, "UTF-16"},
       {"UTF-16 without its mark", "\0a\0:\0 \0b"s, 1, 1, "UTF-16"},
       {"UTF-32", "\xff\xfe\0\0a\0\0\0"s, 1, 1, "UTF-16 or UTF-32"},
-      {"one zero byte", "title: long enough not to be UTF-16\nabout: \0\n"s, 2, 8, "a control character"},
+      {"one zero byte", "title: long enough not to be UTF-16\nabout: \0\n"s, 2, 8,
+       "a control character"},
       {"an escape character", "title: \x1b[31mred\n", 1, 8, "a control character"},
       {"a lone carriage return", "a: 1\rb: 2\n", 1, 5, "a carriage return"},
       {"a continuation byte alone", "a: \x80\n", 1, 4, "not valid UTF-8"},

@@ -18,13 +18,15 @@ namespace {
 
 std::string repeated(const std::string& text, int times) {
   std::string whole;
-  for (int i = 0; i < times; ++i) whole += text;
+  for (int i = 0; i < times; ++i)
+    whole += text;
   return whole;
 }
 
 std::string stairs(int steps) {
   std::string text;
-  for (int i = 0; i < steps; ++i) text += std::string(static_cast<std::size_t>(i), ' ') + "a:\n";
+  for (int i = 0; i < steps; ++i)
+    text += std::string(static_cast<std::size_t>(i), ' ') + "a:\n";
   return text;
 }
 
@@ -35,7 +37,7 @@ std::string contents(const std::filesystem::path& path) {
 
 }  // namespace
 
-TEST_CASE("nesting of any depth and kind is refused within a second", "[app][scenario]") {
+TEST_CASE("nesting of any depth and kind is refused quickly", "[app][scenario]") {
   struct Row {
     const char* what;
     std::string text;
@@ -47,7 +49,7 @@ TEST_CASE("nesting of any depth and kind is refused within a second", "[app][sce
       {"100,000 lists in lines of their own", repeated("[\n", 100'000), "nested more than 32 deep"},
       {"lists and maps in turn", repeated("[{a: ", 50'000), "nested more than 32 deep"},
       {"lists by dashes", repeated("- ", 100'000), "nested more than 32 deep"},
-      {"maps by question marks", repeated("? ", 100'000), "a key must be plain text"},
+      {"maps by question marks", repeated("? ", 100'000), "nested more than 32 deep"},
       {"700 steps of indentation", stairs(700), "nested more than 32 deep"},
       {"100,000 brackets in a value", small_scenario() + "x-deep: " + repeated("[", 100'000) + "\n",
        "nested more than 32 deep"},
@@ -64,14 +66,16 @@ TEST_CASE("nesting of any depth and kind is refused within a second", "[app][sce
     CHECK_FALSE(loaded.scenario.has_value());
     REQUIRE_FALSE(loaded.diagnostics.empty());
     CHECK(loaded.diagnostics.front().format("f").find(row.message) != std::string::npos);
-    CHECK(spent < std::chrono::seconds(10));  // far above what it takes, for sanitizers on a busy machine
+    CHECK(spent <
+          std::chrono::seconds(10));  // far above what it takes, for sanitizers on a busy machine
   }
 }
 
 TEST_CASE("sizes of any kind are refused", "[app][scenario]") {
   const std::string many_keys = [] {
     std::string text;
-    for (int i = 0; i < 21'000; ++i) text += "x-" + std::to_string(i) + ":\n";
+    for (int i = 0; i < 21'000; ++i)
+      text += "x-" + std::to_string(i) + ":\n";
     return text;
   }();
   struct Row {
@@ -85,7 +89,8 @@ TEST_CASE("sizes of any kind are refused", "[app][scenario]") {
       {"a long key", std::string(1000, 'a') + ": 1", "a key of more than 100 bytes"},
       {"many items", "x-many: [" + repeated("1,", 30'000) + "]", "more than 20000 values"},
       {"many keys", many_keys, "more than 20000 values"},
-      {"many aliases of a long text", "x-a: &a " + std::string(8000, 'a') + "\nx-b: [" + repeated("*a,", 1000) + "]",
+      {"many aliases of a long text",
+       "x-a: &a " + std::string(8000, 'a') + "\nx-b: [" + repeated("*a,", 1000) + "]",
        "more than 1 MiB of text"},
   };
   for (const Row& row : rows) {
@@ -96,13 +101,18 @@ TEST_CASE("sizes of any kind are refused", "[app][scenario]") {
   }
 }
 
-TEST_CASE("long texts where quantities, names and expressions belong are refused in one line", "[app][scenario]") {
+TEST_CASE("long texts where quantities, names and expressions belong are refused in one line",
+          "[app][scenario]") {
   const std::string long_text(8000, '9');
   const std::vector<std::string> overrides = {
-      "devices.guest.vec0.depth=" + long_text,       "devices.guest.vec0.coalesce=" + long_text + "ms",
-      "devices.guest.vec0.transport=" + long_text,   "devices.guest.vec0.attach=" + long_text,
-      "devices.guest.vec0.address=" + long_text,     "devices.guest.vec0.mac=" + long_text,
-      "workloads.udp.rate=" + long_text + "bit",     "workloads.udp.size=\"1\\n2B\"",
+      "devices.guest.vec0.depth=" + long_text,
+      "devices.guest.vec0.coalesce=" + long_text + "ms",
+      "devices.guest.vec0.transport=" + long_text,
+      "devices.guest.vec0.attach=" + long_text,
+      "devices.guest.vec0.address=" + long_text,
+      "devices.guest.vec0.mac=" + long_text,
+      "workloads.udp.rate=" + long_text + "bit",
+      "workloads.udp.size=\"1\\n2B\"",
       "devices.guest.vec0={line: \"" + long_text + "\"}",
   };
   for (const std::string& override : overrides) {
@@ -115,20 +125,23 @@ TEST_CASE("long texts where quantities, names and expressions belong are refused
       CHECK(diagnostic.hint.size() < 600);
     }
   }
-  const LoadedScenario nested = load(small_scenario() + "expect:\n  - that: " + repeated("(", 500) + "1\n");
+  const LoadedScenario nested =
+      load(small_scenario() + "expect:\n  - that: " + repeated("(", 500) + "1\n");
   CHECK(said(nested).front().find("nested more than 50 deep") != std::string::npos);
 }
 
 TEST_CASE("at most twenty faults are shown, in the order of the file", "[app][scenario]") {
   std::string text = small_scenario();
-  for (int i = 0; i < 100; ++i) text += "wrong" + std::to_string(i) + ": 1\n";
+  for (int i = 0; i < 100; ++i)
+    text += "wrong" + std::to_string(i) + ": 1\n";
   const LoadedScenario loaded = load(text);
   REQUIRE(loaded.diagnostics.size() == 20);
   CHECK(loaded.diagnostics.front().at.line == 12);
   CHECK(loaded.diagnostics.back().at.line == 31);
 }
 
-TEST_CASE("shipped scenarios with random bytes changed never bring the loader down", "[app][scenario]") {
+TEST_CASE("shipped scenarios with random bytes changed never bring the loader down",
+          "[app][scenario]") {
   core::RandomStream random(7, "mutations");
   static constexpr std::string_view kPieces = "{}[]:,-#&*!|>'\"%@`~ \n\t.0a\xff";
   for (const char* const name : {"packets-per-syscall.yaml", "uml-on-this-host.yaml"}) {
@@ -139,9 +152,15 @@ TEST_CASE("shipped scenarios with random bytes changed never bring the loader do
         const std::size_t at = random.uniform(text.size());
         const char piece = kPieces[random.uniform(kPieces.size())];
         switch (random.uniform(3)) {
-          case 0: text[at] = piece; break;
-          case 1: text.insert(at, 1 + random.uniform(3), piece); break;
-          default: text.erase(at, 1 + random.uniform(30)); break;
+          case 0:
+            text[at] = piece;
+            break;
+          case 1:
+            text.insert(at, 1 + random.uniform(3), piece);
+            break;
+          default:
+            text.erase(at, 1 + random.uniform(30));
+            break;
         }
       }
       const LoadedScenario loaded = load(text);

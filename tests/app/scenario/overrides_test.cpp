@@ -27,8 +27,9 @@ std::string two_variants() {
 
 TEST_CASE("an override replaces what the file says", "[app][scenario]") {
   const LoadedScenario loaded =
-      load(small_scenario(), {"devices.guest.vec0.depth=32", "workloads.udp.size=64B", "seed=7",
-                              "machines.guest.sysctl.net.core.netdev_budget=16", "title=other", "stop=1s"});
+      load(small_scenario(),
+           {"devices.guest.vec0.depth=32", "workloads.udp.size=64B", "seed=7",
+            "machines.guest.sysctl.net.core.netdev_budget=16", "title=other", "stop=1s"});
   REQUIRE(said(loaded).empty());
   const Scenario& scenario = loaded.scenario->variants.front();
   CHECK(std::get<VectorDevice>(scenario.devices[1].kind).depth == 32);
@@ -61,7 +62,8 @@ TEST_CASE("an override wins over every variant that has the thing", "[app][scena
 }
 
 TEST_CASE("one variant alone can be changed", "[app][scenario]") {
-  const LoadedScenario loaded = load(two_variants(), {"variants.deep.devices.guest.vec0.depth=256"});
+  const LoadedScenario loaded =
+      load(two_variants(), {"variants.deep.devices.guest.vec0.depth=256"});
   REQUIRE(said(loaded).empty());
   CHECK(std::get<VectorDevice>(loaded.scenario->variants[0].devices[1].kind).depth == 256);
 }
@@ -83,12 +85,16 @@ TEST_CASE("a faulty override points into its argument", "[app][scenario]") {
       {"=5", "--set:1:1: error: the path is missing before '='"},
       {"seed=", "--set:1:6: error: the value is missing after '='"},
       {"seed=x", "--set:1:6: error: seed: 'x' is not a whole number without unit"},
-      {"devices.guest.vec0.depht=3", "--set:1:20: error: devices.guest.vec0.depht: unknown key 'depht' in a device"},
-      {"devices.guest.vec1.depth=3", "--set:1:9: error: devices.guest.vec1.depth: there is no device 'guest.vec1'"},
-      {"devices.guest.vec0.depth=0", "--set:1:26: error: devices.guest.vec0.depth: 0 is out of range"},
+      {"devices.guest.vec0.depht=3",
+       "--set:1:20: error: devices.guest.vec0.depht: unknown key 'depht' in a device"},
+      {"devices.guest.vec1.depth=3",
+       "--set:1:9: error: devices.guest.vec1.depth: there is no device 'guest.vec1'"},
+      {"devices.guest.vec0.depth=0",
+       "--set:1:26: error: devices.guest.vec0.depth: 0 is out of range"},
       {"guest.vec0.depth=3", "--set:1:1: error: guest: unknown key 'guest' in the scenario"},
       {"devices..depth=3", "--set:1:9: error: devices..depth: '.depth' cannot name a device"},
-      {"workloads.udp.size.x=3", "--set:1:20: error: workloads.udp.size is '1472B': it has no entries"},
+      {"workloads.udp.size.x=3",
+       "--set:1:20: error: workloads.udp.size is '1472B': it has no entries"},
       {"workloads.udp.=3", "--set:1:15: error: a name is missing in the path"},
       {"expect[3].that=x", "--set:1:7: error: expect has no item [3]"},
       {"expect[x]=1", "--set:1:7: error: expected a number in brackets"},

@@ -1,5 +1,5 @@
-// What only the whole scenario shows. The faults themselves are in tests/app/malformed; here is what stays
-// allowed beside them.
+// What only the whole scenario shows. The faults themselves are in tests/app/malformed; here is
+// what stays allowed beside them.
 #include <catch2/catch.hpp>
 #include <string>
 #include <vector>
@@ -22,7 +22,8 @@ const std::string kGuestDevice =
 }  // namespace
 
 TEST_CASE("a guest of a guest is no cycle", "[app][scenario]") {
-  CHECK(said(load(small_scenario(), {"machines.inner={platform: uml, kernel: 6.1, host: guest}"})).empty());
+  CHECK(said(load(small_scenario(), {"machines.inner={platform: uml, kernel: 6.1, host: guest}"}))
+            .empty());
 }
 
 TEST_CASE("a long chain of hosts that ends in a cycle is found", "[app][scenario]") {
@@ -33,7 +34,8 @@ TEST_CASE("a long chain of hosts that ends in a cycle is found", "[app][scenario
   }
   const std::vector<std::string> lines = said(load(small_scenario(), overrides));
   CHECK(lines.size() == 11);
-  CHECK(lines.front().find("a machine cannot run on itself: guest -> m0 -> m1") != std::string::npos);
+  CHECK(lines.front().find("a machine cannot run on itself: guest -> m0 -> m1") !=
+        std::string::npos);
 }
 
 TEST_CASE("the pin of a guest is one of its host's CPUs", "[app][scenario]") {
@@ -45,7 +47,8 @@ TEST_CASE("the pin of a guest is one of its host's CPUs", "[app][scenario]") {
 TEST_CASE("raw attaches to a veth whose peer the host uses", "[app][scenario]") {
   const std::string text = replaced(
       small_scenario(), kGuestDevice,
-      "host.ve0: {kind: veth, peer: host.ve1, address: 10.77.1.1/24}\n  host.ve1: {kind: veth, peer: host.ve0}\n"
+      "host.ve0: {kind: veth, peer: host.ve1, address: 10.77.1.1/24}\n  host.ve1: {kind: veth, "
+      "peer: host.ve0}\n"
       "  guest.vec0: {kind: vector, transport: raw, attach: host.ve1, address: 10.77.1.2/24}");
   const LoadedScenario loaded = load(text);
   REQUIRE(said(loaded).empty());
@@ -54,17 +57,21 @@ TEST_CASE("raw attaches to a veth whose peer the host uses", "[app][scenario]") 
 }
 
 TEST_CASE("veths have no queue to set the length of", "[app][scenario]") {
-  const LoadedScenario loaded = load(small_scenario(), {"devices.host.ve0={kind: veth, peer: host.ve1, txqueuelen: 5}",
-                                                        "devices.host.ve1={kind: veth, peer: host.ve0}"});
-  CHECK(said(loaded) == std::vector<std::string>{
-                            "--set:1:47: error: devices.host.ve0.txqueuelen: unknown key 'txqueuelen' in a device of "
-                            "kind veth"});
+  const LoadedScenario loaded =
+      load(small_scenario(), {"devices.host.ve0={kind: veth, peer: host.ve1, txqueuelen: 5}",
+                              "devices.host.ve1={kind: veth, peer: host.ve0}"});
+  CHECK(
+      said(loaded) ==
+      std::vector<std::string>{
+          "--set:1:47: error: devices.host.ve0.txqueuelen: unknown key 'txqueuelen' in a device of "
+          "kind veth"});
 }
 
 TEST_CASE("both ends of a flow need addresses that see each other", "[app][scenario]") {
   CHECK(with("10.77.0.2/24", "10.77.1.2/16").size() == 1);  // the host's /24 does not contain it
   CHECK(with(", address: 10.77.0.2/24", "").size() == 1);
-  CHECK(said(load(replaced(replaced(small_scenario(), "10.77.0.2/24", "10.77.1.2/16"), "10.77.0.1/24", "10.77.0.1/16")))
+  CHECK(said(load(replaced(replaced(small_scenario(), "10.77.0.2/24", "10.77.1.2/16"),
+                           "10.77.0.1/24", "10.77.0.1/16")))
             .empty());
 }
 
@@ -75,21 +82,25 @@ TEST_CASE("a link has exactly two ends", "[app][scenario]") {
   const std::string three = "devices.host.eth2={kind: nic, link: wire}";
   CHECK(said(load(small_scenario(), {wire, one, two})).empty());
   CHECK(said(load(small_scenario(), {wire})) ==
-        std::vector<std::string>{"--set:1:8: error: links.wire: a link has two ends, but no nic names it"});
+        std::vector<std::string>{
+            "--set:1:8: error: links.wire: a link has two ends, but no nic names it"});
   CHECK(said(load(small_scenario(), {wire, one, two, three})).size() == 1);
 }
 
 TEST_CASE("a scenario without traffic and a run of no length are scenarios", "[app][scenario]") {
-  CHECK(said(load("schema: tapestry/1\ntitle: idle\ncosts: zero\nmachines: {a: {platform: native, kernel: 6.18}}\n"))
+  CHECK(said(load("schema: tapestry/1\ntitle: idle\ncosts: zero\nmachines: {a: {platform: native, "
+                  "kernel: 6.18}}\n"))
             .empty());
   CHECK(said(load(small_scenario(), {"workloads.udp.duration=0ms"})).empty());
   CHECK(said(load(small_scenario(), {"stop=0s"})).empty());
   CHECK(said(load(small_scenario(), {"stop=1s", "workloads.udp.start=1s"})).empty());
   CHECK(said(load(small_scenario(), {"stop=1s", "workloads.udp.start=1.1s"})) ==
-        std::vector<std::string>{"file:11:3: error: workloads.udp: starts at 1.1s, after the stop at 1s"});
+        std::vector<std::string>{
+            "file:11:3: error: workloads.udp: starts at 1.1s, after the stop at 1s"});
 }
 
-TEST_CASE("a cost table is looked for beside the scenario and in the given folders", "[app][scenario]") {
+TEST_CASE("a cost table is looked for beside the scenario and in the given folders",
+          "[app][scenario]") {
   LoadOptions options;
   CHECK_FALSE(parse_scenario(small_scenario(), "/nowhere/test.yaml", options).scenario);
   options.costs_folders = {"/also/nowhere", (kRoot / "scenarios/costs").string()};
@@ -97,7 +108,8 @@ TEST_CASE("a cost table is looked for beside the scenario and in the given folde
   REQUIRE(loaded.scenario);
   CHECK(loaded.scenario->variants[0].costs_path == (kRoot / "scenarios/costs/zero.yaml").string());
   options.files_must_exist = false;
-  CHECK(parse_scenario(replaced(small_scenario(), "zero", "mine"), "/nowhere/test.yaml", options).scenario);
+  CHECK(parse_scenario(replaced(small_scenario(), "zero", "mine"), "/nowhere/test.yaml", options)
+            .scenario);
 }
 
 TEST_CASE("an unknown cost table is answered with the known ones", "[app][scenario]") {
@@ -108,7 +120,8 @@ TEST_CASE("an unknown cost table is answered with the known ones", "[app][scenar
 TEST_CASE("a file that cannot be read is a fault like others", "[app][scenario]") {
   CHECK(said(load_scenario("/nowhere/at/all.yaml")) ==
         std::vector<std::string>{"file:1:1: error: the scenario cannot be opened"});
-  CHECK(said(load_scenario("/tmp")) == std::vector<std::string>{"file:1:1: error: a folder, not a scenario file"});
+  CHECK(said(load_scenario("/tmp")) ==
+        std::vector<std::string>{"file:1:1: error: a folder, not a scenario file"});
 }
 
 }  // namespace tapestry::tests

@@ -28,21 +28,30 @@ std::vector<std::string> schema_says(const std::string& text) {
   REQUIRE(tree);
   check_schema(*tree, Diagnostics(), diagnostics);
   std::vector<std::string> lines;
-  for (const Diagnostic& diagnostic : diagnostics.sorted()) lines.push_back(diagnostic.format("file"));
+  for (const Diagnostic& diagnostic : diagnostics.sorted())
+    lines.push_back(diagnostic.format("file"));
   return lines;
 }
 
 // Whether the limit or default is something that the attribute could be set to.
 bool is_value_of(AttributeType type, const std::string& text) {
   switch (type) {
-    case AttributeType::flag: return Scalar<bool>::parse(text).ok();
-    case AttributeType::count: return parse_count(text).ok();
-    case AttributeType::number: return parse_number(text).ok();
-    case AttributeType::duration: return core::parse_duration(text).ok();
-    case AttributeType::size: return core::parse_size(text).ok();
-    case AttributeType::rate: return core::parse_rate(text).ok();
-    case AttributeType::percent: return core::parse_percent(text).ok();
-    default: return true;
+    case AttributeType::flag:
+      return Scalar<bool>::parse(text).ok();
+    case AttributeType::count:
+      return parse_count(text).ok();
+    case AttributeType::number:
+      return parse_number(text).ok();
+    case AttributeType::duration:
+      return core::parse_duration(text).ok();
+    case AttributeType::size:
+      return core::parse_size(text).ok();
+    case AttributeType::rate:
+      return core::parse_rate(text).ok();
+    case AttributeType::percent:
+      return core::parse_percent(text).ok();
+    default:
+      return true;
   }
 }
 
@@ -69,7 +78,8 @@ TEST_CASE("the schema is draft-07 and closed but for private notes", "[app][scen
   }
 }
 
-TEST_CASE("every attribute says what it is for, and its limits and default are values of its type", "[app][scenario]") {
+TEST_CASE("every attribute says what it is for, and its limits and default are values of its type",
+          "[app][scenario]") {
   std::set<std::string> titles;
   for (const AttributeGroup& group : attribute_groups()) {
     INFO(group.title);
@@ -95,7 +105,9 @@ TEST_CASE("every attribute says what it is for, and its limits and default are v
 
 TEST_CASE("the schema accepts what the loader accepts", "[app][scenario]") {
   CHECK(schema_says(small_scenario()).empty());
-  CHECK(schema_says(small_scenario() + "variants: {a: {devices: {guest.vec0: ~, host.tap0: {mtu: 9000}}, seed: 3}}").empty());
+  CHECK(schema_says(small_scenario() +
+                    "variants: {a: {devices: {guest.vec0: ~, host.tap0: {mtu: 9000}}, seed: 3}}")
+            .empty());
   CHECK(schema_says(replaced(small_scenario(), "kernel: \"6.18\"", "kernel: 6.18")).empty());
   CHECK(schema_says(replaced(small_scenario(), "title: small", "title: 1.10")).empty());
 }
@@ -107,18 +119,24 @@ TEST_CASE("the schema alone finds wrong shapes, words, units and keys", "[app][s
     const char* message;
   };
   const Row rows[] = {
-      {"cpus: 2", "cpus: two", "file:5:50: error: machines.host.cpus: 'two' is of the wrong type here"},
+      {"cpus: 2", "cpus: two",
+       "file:5:50: error: machines.host.cpus: 'two' is of the wrong type here"},
       {"cpus: 2", "cpus: 65", "file:5:50: error: machines.host.cpus: '65' is out of range"},
       {"cpus: 2", "cpu: 2", "file:5:9: error: machines.host: an unknown key 'cpu'"},
-      {"kernel: \"6.1\",", "kernel: 6.2,", "file:6:34: error: machines.guest.kernel: '6.2' is none of the words"},
-      {"kind: tap", "kind: tapp", "file:8:21: error: devices.host.tap0.kind: 'tapp' is none of the words"},
-      {"duration: 1ms", "duration: 1KiB", "file:11:58: error: workloads.udp.duration: '1KiB' is not written as"},
-      {"duration: 1ms", "duration: 1", "file:11:58: error: workloads.udp.duration: '1' is of the wrong type here"},
+      {"kernel: \"6.1\",", "kernel: 6.2,",
+       "file:6:34: error: machines.guest.kernel: '6.2' is none of the words"},
+      {"kind: tap", "kind: tapp",
+       "file:8:21: error: devices.host.tap0.kind: 'tapp' is none of the words"},
+      {"duration: 1ms", "duration: 1KiB",
+       "file:11:58: error: workloads.udp.duration: '1KiB' is not written as"},
+      {"duration: 1ms", "duration: 1",
+       "file:11:58: error: workloads.udp.duration: '1' is of the wrong type here"},
       {", duration: 1ms", "", "file:11:8: error: workloads.udp: 'duration' is missing"},
       {"title: small\n", "", "file:1:1: error: the scenario: 'title' is missing"},
   };
   for (const Row& row : rows) {
-    const std::vector<std::string> lines = schema_says(replaced(small_scenario(), row.what, row.by));
+    const std::vector<std::string> lines =
+        schema_says(replaced(small_scenario(), row.what, row.by));
     INFO(row.by << " -> " << (lines.empty() ? "nothing" : lines.front()));
     REQUIRE(lines.size() == 1);
     CHECK(lines.front().rfind(row.message, 0) == 0);
@@ -126,10 +144,12 @@ TEST_CASE("the schema alone finds wrong shapes, words, units and keys", "[app][s
 }
 
 TEST_CASE("a fault of the base that every variant covers up is still found", "[app][scenario]") {
-  const std::string text = replaced(small_scenario(), "transport: tap", "depth: many, transport: tap") +
-                           "variants: {a: {devices: {guest.vec0: {depth: 64}}}}\n";
+  const std::string text =
+      replaced(small_scenario(), "transport: tap", "depth: many, transport: tap") +
+      "variants: {a: {devices: {guest.vec0: {depth: 64}}}}\n";
   CHECK(said(load(text)) ==
-        std::vector<std::string>{"file:9:37: error: devices.guest.vec0.depth: 'many' is of the wrong type here"});
+        std::vector<std::string>{
+            "file:9:37: error: devices.guest.vec0.depth: 'many' is of the wrong type here"});
 }
 
 }  // namespace tapestry::tests

@@ -32,14 +32,18 @@ std::string contents(const fs::path& path) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-// Keys that are attributes or sections. The others are names that the author chose: the maps that hold them.
+// Keys that are attributes or sections. The others are names that the author chose: the maps that
+// hold them.
 bool holds_names(const std::string& path) {
-  static const std::set<std::string> kSections = {"machines", "devices", "links", "workloads", "variants", "sides", "matrix"};
+  static const std::set<std::string> kSections = {"machines", "devices", "links", "workloads",
+                                                  "variants", "sides",   "matrix"};
   return kSections.contains(path.substr(path.rfind('.') + 1));
 }
 
-void collect_keys(const Value& value, std::vector<std::pair<const Value*, const Value::Entry*>>& keys) {
-  for (const Value& item : value.items) collect_keys(item, keys);
+void collect_keys(const Value& value,
+                  std::vector<std::pair<const Value*, const Value::Entry*>>& keys) {
+  for (const Value& item : value.items)
+    collect_keys(item, keys);
   for (const Value::Entry& entry : value.entries) {
     if (!holds_names(value.path)) keys.emplace_back(&value, &entry);
     collect_keys(entry.value, keys);
@@ -48,13 +52,15 @@ void collect_keys(const Value& value, std::vector<std::pair<const Value*, const 
 
 std::size_t offset_of(const std::string& text, Position at) {
   std::size_t offset = 0;
-  for (int line = 1; line < at.line; ++line) offset = text.find('\n', offset) + 1;
+  for (int line = 1; line < at.line; ++line)
+    offset = text.find('\n', offset) + 1;
   return offset + static_cast<std::size_t>(at.column) - 1;
 }
 
 }  // namespace
 
-TEST_CASE("every shipped scenario loads, and names its schema in its first line", "[app][scenario]") {
+TEST_CASE("every shipped scenario loads, and names its schema in its first line",
+          "[app][scenario]") {
   REQUIRE(shipped_scenarios().size() >= 2);
   for (const fs::path& path : shipped_scenarios()) {
     INFO(path.filename().string());
@@ -64,7 +70,8 @@ TEST_CASE("every shipped scenario loads, and names its schema in its first line"
   }
 }
 
-TEST_CASE("one misspelt key anywhere in a shipped scenario is refused with its exact path", "[app][scenario]") {
+TEST_CASE("one misspelt key anywhere in a shipped scenario is refused with its exact path",
+          "[app][scenario]") {
   for (const fs::path& path : shipped_scenarios()) {
     const std::string text = contents(path);
     Diagnostics diagnostics;
@@ -79,11 +86,14 @@ TEST_CASE("one misspelt key anywhere in a shipped scenario is refused with its e
       changed.insert(offset_of(text, entry->key_at) + entry->key.size(), 1, entry->key.back());
       const LoadedScenario loaded = load(changed);
       const std::string expected = join_path(map->path, typo) + ": unknown key '" + typo + "'";
-      const bool told = std::any_of(loaded.diagnostics.begin(), loaded.diagnostics.end(), [&](const Diagnostic& d) {
-        return d.at == entry->key_at && d.text.rfind(expected, 0) == 0;
-      });
+      const bool told = std::any_of(
+          loaded.diagnostics.begin(), loaded.diagnostics.end(), [&](const Diagnostic& d) {
+            return d.at == entry->key_at && d.text.rfind(expected, 0) == 0;
+          });
       if (!told) {
-        INFO(path.filename().string() << ": " << expected << ", but said " << Catch::StringMaker<std::vector<std::string>>::convert(said(loaded)));
+        INFO(path.filename().string()
+             << ": " << expected << ", but said "
+             << Catch::StringMaker<std::vector<std::string>>::convert(said(loaded)));
         CHECK(told);
       }
       CHECK_FALSE(loaded.scenario.has_value());
@@ -108,13 +118,15 @@ TEST_CASE("a machine renamed in one place only is missed in the others", "[app][
 }
 
 TEST_CASE("the flagship has its variants, workloads and pins", "[app][scenario]") {
-  const LoadedScenario loaded = load_scenario((kRoot / "scenarios/packets-per-syscall.yaml").string());
+  const LoadedScenario loaded =
+      load_scenario((kRoot / "scenarios/packets-per-syscall.yaml").string());
   REQUIRE(loaded.scenario);
   std::vector<std::string> variants;
   for (const Scenario& variant : loaded.scenario->variants) {
     variants.push_back(variant.variant);
     std::vector<std::string> workloads;
-    for (const Workload& workload : variant.workloads) workloads.push_back(workload.name);
+    for (const Workload& workload : variant.workloads)
+      workloads.push_back(workload.name);
     CHECK(workloads == std::vector<std::string>{"replay", "udp", "rr", "ping"});
     CHECK(variant.machines[0].cpus == 2);
     CHECK(variant.machines[1].pin == 0);

@@ -15,11 +15,14 @@ namespace {
 
 std::vector<std::string> names_of(const LoadedScenario& loaded) {
   std::vector<std::string> names;
-  for (const Scenario& variant : loaded.scenario->variants) names.push_back(variant.variant);
+  for (const Scenario& variant : loaded.scenario->variants)
+    names.push_back(variant.variant);
   return names;
 }
 
-int depth_of(const Scenario& scenario) { return std::get<VectorDevice>(scenario.devices[1].kind).depth; }
+int depth_of(const Scenario& scenario) {
+  return std::get<VectorDevice>(scenario.devices[1].kind).depth;
+}
 
 }  // namespace
 
@@ -32,7 +35,8 @@ TEST_CASE("a file without variants has one, named base", "[app][scenario]") {
 TEST_CASE("a variant changes what it names and keeps the rest", "[app][scenario]") {
   const LoadedScenario loaded = load(small_scenario() + R"(variants:
   plain: {}
-  deep: {seed: 5, devices: {guest.vec0: {depth: 128}}, workloads: {echo: {kind: ping, from: guest, to: host}}}
+  deep: {seed: 5, devices: {guest.vec0: {depth: 128}},
+         workloads: {echo: {kind: ping, from: guest, to: host}}}
 )");
   REQUIRE(said(loaded).empty());
   const Scenario& plain = loaded.scenario->variants[0];
@@ -49,7 +53,8 @@ TEST_CASE("a variant changes what it names and keeps the rest", "[app][scenario]
 }
 
 TEST_CASE("a changed kind starts a thing afresh", "[app][scenario]") {
-  const std::string text = replaced(small_scenario(), "attach: host.tap0,", "attach: host.tap0, depth: 128,");
+  const std::string text =
+      replaced(small_scenario(), "attach: host.tap0,", "attach: host.tap0, depth: 128,");
   const LoadedScenario loaded = load(text + R"(variants:
   legacy: {devices: {guest.vec0: {kind: legacy-tap, attach: host.tap0, address: 10.77.0.2/24}}}
   line: {devices: {guest.vec0: {line: "vec0:transport=hybrid,ifname=tap0", address: 10.77.0.2/24}}}
@@ -62,12 +67,14 @@ TEST_CASE("a changed kind starts a thing afresh", "[app][scenario]") {
 }
 
 TEST_CASE("~ removes from the base, and only what is there", "[app][scenario]") {
-  const LoadedScenario loaded = load(small_scenario() + "variants: {idle: {workloads: {udp: ~}}}\n");
+  const LoadedScenario loaded =
+      load(small_scenario() + "variants: {idle: {workloads: {udp: ~}}}\n");
   REQUIRE(said(loaded).empty());
   CHECK(loaded.scenario->variants[0].workloads.empty());
   CHECK(said(load(small_scenario() + "variants: {idle: {workloads: {ping: ~}}}\n")) ==
-        std::vector<std::string>{"file:12:37: error: variants.idle.workloads.ping: '~' removes an entry of the base, "
-                                 "which has no 'ping'"});
+        std::vector<std::string>{
+            "file:12:37: error: variants.idle.workloads.ping: '~' removes an entry of the base, "
+            "which has no 'ping'"});
 }
 
 TEST_CASE("a matrix multiplies its variant, the last axis fastest", "[app][scenario]") {
@@ -79,7 +86,8 @@ TEST_CASE("a matrix multiplies its variant, the last axis fastest", "[app][scena
       devices.guest.vec0.transport: [tap, hybrid]
 )");
   REQUIRE(said(loaded).empty());
-  CHECK(names_of(loaded) == std::vector<std::string>{"v-32-tap", "v-32-hybrid", "v-64-tap", "v-64-hybrid"});
+  CHECK(names_of(loaded) ==
+        std::vector<std::string>{"v-32-tap", "v-32-hybrid", "v-64-tap", "v-64-hybrid"});
   const auto& last = std::get<VectorDevice>(loaded.scenario->variants[3].devices[1].kind);
   CHECK(last.depth == 64);
   CHECK(last.transport == Transport::hybrid);
@@ -135,12 +143,15 @@ TEST_CASE("names are what they look like: no, on, null and 1.10", "[app][scenari
   CHECK(loaded.scenario->published.front().name.variant == "1.10");
 }
 
-TEST_CASE("a fault of the base is told once, a fault of a variant with its name", "[app][scenario]") {
-  const std::string variants = "variants:\n  a: {}\n  b: {devices: {guest.vec0: {depth: 0}}}\n  c: {}\n";
+TEST_CASE("a fault of the base is told once, a fault of a variant with its name",
+          "[app][scenario]") {
+  const std::string variants =
+      "variants:\n  a: {}\n  b: {devices: {guest.vec0: {depth: 0}}}\n  c: {}\n";
   CHECK(said(load(replaced(small_scenario(), "cpus: 2", "cpus: 0") + variants)) ==
         std::vector<std::string>{
             "file:5:50: error: machines.host.cpus: 0 is out of range, which is 1 to 64",
-            "file:14:37: error: variants.b.devices.guest.vec0.depth: 0 is out of range, which is 1 to 4096 "
+            "file:14:37: error: variants.b.devices.guest.vec0.depth: 0 is out of range, which is 1 "
+            "to 4096 "
             "(in variant b)"});
 }
 

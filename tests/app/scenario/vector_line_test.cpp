@@ -14,14 +14,16 @@ namespace {
 
 std::string pairs(int count) {
   std::string text = "vec0:transport=raw,ifname=veth0";
-  for (int i = 2; i < count; ++i) text += ",key" + std::to_string(i) + "=1";
+  for (int i = 2; i < count; ++i)
+    text += ",key" + std::to_string(i) + "=1";
   return text;
 }
 
 }  // namespace
 
 TEST_CASE("a good line gives its options in order", "[app][scenario]") {
-  const ParsedVectorLine parsed = parse_vector_line("vec0:transport=raw,ifname=veth0,depth=128,gro=1");
+  const ParsedVectorLine parsed =
+      parse_vector_line("vec0:transport=raw,ifname=veth0,depth=128,gro=1");
   REQUIRE(parsed.line);
   CHECK(parsed.line->index == 0);
   REQUIRE(parsed.line->options.size() == 4);
@@ -89,7 +91,8 @@ TEST_CASE("twenty options fit the driver's table", "[app][scenario]") {
 }
 
 TEST_CASE("a device given as a line is the same as one given by attributes", "[app][scenario]") {
-  const std::string attributes = "{kind: vector, transport: tap, attach: host.tap0, address: 10.77.0.2/24}";
+  const std::string attributes =
+      "{kind: vector, transport: tap, attach: host.tap0, address: 10.77.0.2/24}";
   const LoadedScenario loaded = load(replaced(
       small_scenario(), attributes,
       "{line: 'vec0:transport=tap,ifname=tap0,depth=128,gro=0,vec=1,mtu=9000', behaviour: uml-6.1, "
@@ -108,14 +111,18 @@ TEST_CASE("a device given as a line is the same as one given by attributes", "[a
 }
 
 TEST_CASE("a fault in a line is reported at its place in the file", "[app][scenario]") {
-  const std::string attributes = "{kind: vector, transport: tap, attach: host.tap0, address: 10.77.0.2/24}";
+  const std::string attributes =
+      "{kind: vector, transport: tap, attach: host.tap0, address: 10.77.0.2/24}";
   const auto with_line = [&attributes](const std::string& line) {
-    return said(load(replaced(small_scenario(), attributes, "{line: " + line + ", address: 10.77.0.2/24}")));
+    return said(load(
+        replaced(small_scenario(), attributes, "{line: " + line + ", address: 10.77.0.2/24}")));
   };
   CHECK(with_line("'vec0:transport=tap,ifname=tap1'") ==
-        std::vector<std::string>{"file:9:49: error: devices.guest.vec0.line: there is no device 'host.tap1'"});
+        std::vector<std::string>{
+            "file:9:49: error: devices.guest.vec0.line: there is no device 'host.tap1'"});
   CHECK(with_line("'vec0:transport=tap,ifname=tap0,depth=0'") ==
-        std::vector<std::string>{"file:9:60: error: devices.guest.vec0.line: 0 is out of range, which is 1 to 4096"});
+        std::vector<std::string>{
+            "file:9:60: error: devices.guest.vec0.line: 0 is out of range, which is 1 to 4096"});
   CHECK(with_line("vec0:transport=tap") ==
         std::vector<std::string>{"file:9:40: error: devices.guest.vec0.line: 'ifname' is missing"});
 }

@@ -21,7 +21,8 @@ std::string shown(const Value& value) {
     return "{" + text + "}";
   }
   if (value.is_list()) {
-    for (const Value& item : value.items) text += (text.empty() ? "" : ", ") + shown(item);
+    for (const Value& item : value.items)
+      text += (text.empty() ? "" : ", ") + shown(item);
     return "[" + text + "]";
   }
   return describe(value);
@@ -41,7 +42,7 @@ TEST_CASE("scalars stay the text that was written", "[app][scenario]") {
         "['no', 'on', 'yes', 'off', 'null', '~', '1.10', '007', '1e3', 'true', '0x10']");
   CHECK(tree_of("no: 1\non: 2\nnull: 3\n1.10: 4\n") == "{no: '1', on: '2', null: '3', 1.10: '4'}");
   CHECK(tree_of("a: 'it''s'\nb: \"\\u00e9\"\nc: |\n  x\n  y\nd: >\n  x\n  y\n") ==
-        "{a: 'it's', b: '\xc3\xa9', c: 'x\\ny\\n', d: 'x y'}");
+        "{a: 'it's', b: '\xc3\xa9', c: 'x\\ny\\n', d: 'x y\\n'}");
 }
 
 TEST_CASE("a value that is not written is nothing, whatever stands behind it", "[app][scenario]") {
@@ -56,12 +57,14 @@ TEST_CASE("a value that is not written is nothing, whatever stands behind it", "
 }
 
 TEST_CASE("anchors and aliases work while they stay small", "[app][scenario]") {
-  CHECK(tree_of("a: &x {b: [1, 2]}\nc: *x\nd: *x") == "{a: {b: ['1', '2']}, c: {b: ['1', '2']}, d: {b: ['1', '2']}}");
+  CHECK(tree_of("a: &x {b: [1, 2]}\nc: *x\nd: *x") ==
+        "{a: {b: ['1', '2']}, c: {b: ['1', '2']}, d: {b: ['1', '2']}}");
   CHECK(tree_of("a: &x [*x]") == "f:1:8: error: this alias stands within what it names");
   CHECK(tree_of("a: *x") == "f:1:4: error: this alias names no anchor");
 }
 
-TEST_CASE("an alias is reached by its own path and reported at the text it repeats", "[app][scenario]") {
+TEST_CASE("an alias is reached by its own path and reported at the text it repeats",
+          "[app][scenario]") {
   Diagnostics diagnostics;
   const auto tree = read_yaml("a: &x {b: 1}\nc: [*x]\n", diagnostics);
   REQUIRE(tree);
@@ -72,7 +75,8 @@ TEST_CASE("an alias is reached by its own path and reported at the text it repea
 
 TEST_CASE("every value knows its path and place", "[app][scenario]") {
   Diagnostics diagnostics;
-  const auto tree = read_yaml("devices:\n  guest.vec0: {depth: 64}\nexpect:\n  - that: x\n", diagnostics);
+  const auto tree =
+      read_yaml("devices:\n  guest.vec0: {depth: 64}\nexpect:\n  - that: x\n", diagnostics);
   REQUIRE(tree);
   const Value& depth = tree->find("devices")->value.find("guest.vec0")->value.find("depth")->value;
   CHECK(depth.path == "devices.guest.vec0.depth");
@@ -80,15 +84,20 @@ TEST_CASE("every value knows its path and place", "[app][scenario]") {
   CHECK(tree->find("expect")->value.items[0].find("that")->value.path == "expect[0].that");
 }
 
-TEST_CASE("equal keys are refused at every level and in every spelling, with both lines", "[app][scenario]") {
+TEST_CASE("equal keys are refused at every level and in every spelling, with both lines",
+          "[app][scenario]") {
   const std::vector<std::pair<std::string, std::string>> rows = {
-      {"mtu: 1500\nx: 1\nmtu: 9000\n", "f:3:1: error: mtu: the key 'mtu' appears twice, in lines 1 and 3"},
+      {"mtu: 1500\nx: 1\nmtu: 9000\n",
+       "f:3:1: error: mtu: the key 'mtu' appears twice, in lines 1 and 3"},
       {"a: 1\n'a': 2\n", "f:2:1: error: a: the key 'a' appears twice, in lines 1 and 2"},
       {"\"a\": 1\na: 2\n", "f:2:1: error: a: the key 'a' appears twice, in lines 1 and 2"},
       {"\"\\x61\": 1\na: 2\n", "f:2:1: error: a: the key 'a' appears twice, in lines 1 and 2"},
-      {"x: {y: [{a: 1,\n a: 2}]}\n", "f:2:2: error: x.y[0].a: the key 'a' appears twice, in lines 1 and 2"},
-      {"links:\n  a: 1\nlinks:\n  b: 2\n", "f:3:1: error: links: the key 'links' appears twice, in lines 1 and 3"},
-      {"null: 1\n'null': 2\n", "f:2:1: error: null: the key 'null' appears twice, in lines 1 and 2"},
+      {"x: {y: [{a: 1,\n a: 2}]}\n",
+       "f:2:2: error: x.y[0].a: the key 'a' appears twice, in lines 1 and 2"},
+      {"links:\n  a: 1\nlinks:\n  b: 2\n",
+       "f:3:1: error: links: the key 'links' appears twice, in lines 1 and 3"},
+      {"null: 1\n'null': 2\n",
+       "f:2:1: error: null: the key 'null' appears twice, in lines 1 and 2"},
   };
   for (const auto& [text, message] : rows) {
     CHECK(tree_of(text).substr(0, message.size()) == message);
@@ -120,7 +129,8 @@ TEST_CASE("what scenarios do not need of YAML is refused by name", "[app][scenar
   for (const auto& [text, message] : rows) {
     CHECK(tree_of(text).substr(0, message.size()) == message);
   }
-  CHECK(tree_of("'<<': 1") == "{<<: '1'}");  // a quoted key is only a name, to be refused as unknown
+  CHECK(tree_of("'<<': 1") ==
+        "{<<: '1'}");  // a quoted key is only a name, to be refused as unknown
 }
 
 TEST_CASE("a value of the command line is placed in its argument", "[app][scenario]") {
