@@ -9,7 +9,7 @@ namespace tapestry::net {
 
 namespace {
 
-// The smallest packet counts 512 bytes, so that packets are bounded by the receive buffer, which is
+// The smallest packet counts 768 bytes, so that packets are bounded by the receive buffer, which is
 // bounded by 32 bits; beyond that the pool of packets ends first.
 constexpr std::size_t kPacketsMax = UINT32_MAX / socket_memory_bytes(0);
 

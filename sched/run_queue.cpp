@@ -42,7 +42,9 @@ void RunQueue::advance_floor(const Thread* running) {
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
   if (running != nullptr && running->attributes_.realtime_priority == 0)
     least = running->weighted_ns_;
-  const auto is_fair = [](const Thread* ready) { return ready->attributes_.realtime_priority == 0; };
+  const auto is_fair = [](const Thread* ready) {
+    return ready->attributes_.realtime_priority == 0;
+  };
   const auto first = std::find_if(ready_.begin(), ready_.end(), is_fair);
   if (first != ready_.end()) least = std::min(least, (*first)->weighted_ns_);
   if (least != std::numeric_limits<std::int64_t>::max()) floor_ns_ = std::max(floor_ns_, least);

@@ -19,8 +19,8 @@ using Bytes = std::vector<std::uint8_t>;
 // A UDP datagram from 10.0.0.2:1000 to 10.0.0.1:9 with ten bytes, as a frame.
 Bytes good_frame() {
   Bytes frame(14 + 20 + 8 + 10);
-  std::copy(net::MacAddress::local(1).bytes.begin(), net::MacAddress::local(1).bytes.end(),
-            frame.begin());
+  const net::MacAddress to = net::MacAddress::local(1);
+  std::copy(to.bytes.begin(), to.bytes.end(), frame.begin());
   core::store_be16(&frame[12], net::ethernet::kIpv4);
   core::store_be16(&frame[14], 0x4500);
   core::store_be16(&frame[16], 38);

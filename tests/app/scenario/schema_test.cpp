@@ -128,9 +128,9 @@ TEST_CASE("the schema alone finds wrong shapes, words, units and keys", "[app][s
       {"kind: tap", "kind: tapp",
        "file:8:21: error: devices.host.tap0.kind: 'tapp' is none of the words"},
       {"duration: 1ms", "duration: 1KiB",
-       "file:11:58: error: workloads.udp.duration: '1KiB' is not written as"},
+       "file:11:60: error: workloads.udp.duration: '1KiB' is not written as"},
       {"duration: 1ms", "duration: 1",
-       "file:11:58: error: workloads.udp.duration: '1' is of the wrong type here"},
+       "file:11:60: error: workloads.udp.duration: '1' is of the wrong type here"},
       {", duration: 1ms", "", "file:11:8: error: workloads.udp: 'duration' is missing"},
       {"title: small\n", "", "file:1:1: error: the scenario: 'title' is missing"},
   };
