@@ -16,7 +16,7 @@ struct Era {
   bool skip_inline_while_thread_runs;  // softirqs are left to a runnable ksoftirqd: 4.9 to 6.4
   bool tap_receives_inline;            // a tap write runs the receive path in the call: since 4.15
   bool software_segmentation;          // GSO whatever the device can do: since 4.17
-  bool uml_vector_napi;                // UML's vector driver polls: since 5.18; before: receives in hardirq
+  bool uml_vector_napi;  // UML's vector driver polls: since 5.18; before: receives in hardirq
 };
 
 // Known: 2.6.22 2.6.36 3.7 4.18 5.5 6.1 6.13 6.18. Nothing for any other version.

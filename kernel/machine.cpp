@@ -29,15 +29,13 @@ sched::SchedulerOptions scheduler_options(const World& world, const MachineOptio
           .seed = world.options().seed};
 }
 
-core::Nanos jiffy(const MachineOptions& options) {
-  return core::Nanos{1'000'000'000 / options.hz};
-}
+core::Nanos jiffy(const MachineOptions& options) { return core::Nanos{1'000'000'000 / options.hz}; }
 
 irq::SoftirqOptions softirq_options(const MachineOptions& options) {
   irq::SoftirqOptions softirq = options.softirq;
   // MAX_SOFTIRQ_TIME is in jiffies: at least one.
-  softirq.time_max = options.era.softirq_time_limit ? std::max(softirq.time_max, jiffy(options))
-                                                    : core::kForever;
+  softirq.time_max =
+      options.era.softirq_time_limit ? std::max(softirq.time_max, jiffy(options)) : core::kForever;
   softirq.skip_inline_while_thread_runs = options.era.skip_inline_while_thread_runs;
   return softirq;
 }
@@ -83,7 +81,8 @@ bool Machine::add_cpus() {
     scheduler_.add_cpu(*uml_);
     return true;
   }
-  for (std::size_t cpu = 0; cpu < options_.cpus; ++cpu) scheduler_.add_cpu();
+  for (std::size_t cpu = 0; cpu < options_.cpus; ++cpu)
+    scheduler_.add_cpu();
   return options_.cpus > 0;
 }
 
@@ -109,7 +108,8 @@ void Machine::charge_copy(std::size_t bytes) {
 sched::Usage Machine::usage() const {
   sched::Usage sum;
   auto& scheduler = const_cast<sched::Scheduler&>(scheduler_);
-  for (std::size_t cpu = 0; cpu < scheduler.cpus(); ++cpu) sum += scheduler.cpu(cpu).usage();
+  for (std::size_t cpu = 0; cpu < scheduler.cpus(); ++cpu)
+    sum += scheduler.cpu(cpu).usage();
   if (uml_) sum.add_stolen(uml_->stolen());
   return sum;
 }

@@ -1,8 +1,10 @@
-// A machine: one kernel of one era, on one platform. CPUs, interrupts, softirqs, threads, protocol stack.
+// A machine: one kernel of one era, on one platform. CPUs, interrupts, softirqs, threads, protocol
+// stack.
 //
-// Machines nest. On platform `native` a CPU parks in the hub. On platform `uml` the machine's one CPU is a thread
-// of its host: what the guest spends, that thread spends; the host's interrupts and other threads steal from it;
-// an idle guest blocks it. The host, a remote server and a guest are all Machines.
+// Machines nest. On platform `native` a CPU parks in the hub. On platform `uml` the machine's one
+// CPU is a thread of its host: what the guest spends, that thread spends; the host's interrupts and
+// other threads steal from it; an idle guest blocks it. The host, a remote server and a guest are
+// all Machines.
 #pragma once
 
 #include <cstdint>
@@ -34,9 +36,9 @@ struct MachineOptions {
   std::size_t cpus = 1;
   int hz = 250;
   sched::Preemption preemption = sched::Preemption::voluntary;
-  class Machine* host = nullptr;        // of a guest
-  std::size_t host_cpu = 0;             // the guest's thread is pinned there
-  net::StackOptions stack{};              // sysctls; the era's switches are applied on top
+  class Machine* host = nullptr;               // of a guest
+  std::size_t host_cpu = 0;                    // the guest's thread is pinned there
+  net::StackOptions stack{};                   // sysctls; the era's switches are applied on top
   irq::NapiOptions napi{300, core::Nanos{0}};  // budget_time 0: two jiffies
   irq::SoftirqOptions softirq{};
 };
@@ -48,8 +50,9 @@ class Machine final : public net::UserMemory {
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
 
-  // Runs `body` as one system call of the running thread: pays for the way in, runs it in kernel mode, pays for
-  // the way out, lets others run. On `uml` the way in and out are the tracer's stops.
+  // Runs `body` as one system call of the running thread: pays for the way in, runs it in kernel
+  // mode, pays for the way out, lets others run. On `uml` the way in and out are the tracer's
+  // stops.
   template <typename Body>
   auto system_call(Body body) {
     enter_kernel();
@@ -79,7 +82,7 @@ class Machine final : public net::UserMemory {
   net::Stack& stack() { return stack_; }
   World& world() { return world_; }
   Machine* host() const { return options_.host; }
-  Uml* uml() { return uml_.get(); }     // null unless on platform uml
+  Uml* uml() { return uml_.get(); }  // null unless on platform uml
   const std::string& name() const { return options_.name; }
   const MachineOptions& options() const { return options_; }
   const Era& era() const { return options_.era; }

@@ -12,21 +12,24 @@ using sched::Cpu;
 using sched::Work;
 
 Uml::Uml(Machine& guest, Machine& host, std::size_t host_cpu)
-    : guest_(guest), host_(host), host_cpu_(host_cpu), host_timer_(&Uml::timer_expired, this),
+    : guest_(guest),
+      host_(host),
+      host_cpu_(host_cpu),
+      host_timer_(&Uml::timer_expired, this),
       ipi_(host.world().timeline().add_actor(guest.name() + ".signal", core::Phase::device)) {}
 
 void Uml::boot() {
   Cpu& cpu = guest_.scheduler().cpu(0);
   thread_ = &host_.scheduler().spawn(
-      {.name = guest_.name(), .affinity = sched::CpuMask{1} << host_cpu_},
-      [&cpu, this] {
+      {.name = guest_.name(), .affinity = sched::CpuMask{1} << host_cpu_}, [&cpu, this] {
         Cpu& here = host_.cpu();
         booted_at_ = here.now(here.settle());
         cpu.run_idle_thread();
       });
 }
 
-// --- the guest's CPU is a host thread ------------------------------------------------------------------------
+// --- the guest's CPU is a host thread
+// ------------------------------------------------------------------------
 
 core::Nanos Uml::spend(Cpu&, core::Nanos amount, bool attentive) {
   core::Nanos rest = amount;
@@ -46,19 +49,19 @@ void Uml::idle(Cpu&) {
   if (signals_ != 0) return take_signals();
   enter_host();
   Cpu& before = host_.cpu();
-  for (int call = 0; call < 3; ++call) before.charge(Work::syscall);
+  for (int call = 0; call < 3; ++call)
+    before.charge(Work::syscall);
   const core::Instant start = before.now(before.settle());
   woken_at_ = start;
   const Cpu& guest_cpu = guest_.scheduler().cpu(0);
-  sleeps_.wait(host_.scheduler(),
-               [&] { return signals_ != 0 || guest_cpu.attention_requested(); });
+  sleeps_.wait(host_.scheduler(), [&] { return signals_ != 0 || guest_cpu.attention_requested(); });
   slept_ += woken_at_ - start;
   leave_host();
   take_signals();
 }
 
-// What happens on the guest's own CPU is seen when it settles, and what a host sends is a signal. That leaves
-// threads which are created while nothing runs.
+// What happens on the guest's own CPU is seen when it settles, and what a host sends is a signal.
+// That leaves threads which are created while nothing runs.
 void Uml::notice(Cpu&) {
   if (!host_.world().hub().a_cpu_runs()) sleeps_.wake_from_outside();
 }
@@ -82,7 +85,8 @@ core::Nanos Uml::stolen() const {
   return now - booted_at_ - slept_ - thread_->cpu_time();
 }
 
-// --- signals --------------------------------------------------------------------------------------------------
+// --- signals
+// -------------------------------------------------------------------------------------------------
 
 // On a CPU of the host. Signals of one kind merge.
 void Uml::post(Signal signal) {
@@ -114,8 +118,8 @@ bool Uml::runs_elsewhere(const Cpu& here) const {
          &thread_->cpu() != &here;
 }
 
-// A process that runs on another CPU does not see a signal before the interrupt that tells it to look: it would
-// otherwise depend on how finely its work is paid.
+// A process that runs on another CPU does not see a signal before the interrupt that tells it to
+// look: it would otherwise depend on how finely its work is paid.
 void Uml::ipi_arrived(void* uml, std::uint64_t) {
   Uml& self = *static_cast<Uml*>(uml);
   if (self.signals_ != 0 && !self.signal_pending_) self.show_signals();
@@ -159,7 +163,8 @@ std::size_t Uml::epoll_wait() {
   return events;
 }
 
-// --- calls between the two kernels --------------------------------------------------------------------------
+// --- calls between the two kernels
+// --------------------------------------------------------------------------
 
 void Uml::enter_host() {
   enter_host_kernel();
@@ -190,7 +195,8 @@ void Uml::trace_system_call() {
   leave_host();
 }
 
-// --- the guest's interrupt controller ------------------------------------------------------------------------
+// --- the guest's interrupt controller
+// ------------------------------------------------------------------------
 
 UmlInterrupts::UmlInterrupts(Uml& uml)
     : irq::InterruptController(irq::ControllerOptions{.can_mask = false}), uml_(uml) {}

@@ -1,10 +1,11 @@
 // User-Mode Linux: a kernel as a process of a host.
 //
-// Its CPU is a host thread. Its interrupts are signals: they cannot be masked, only put off in software, and
-// while they are put off they leave one pending bit, however many came. Devices are descriptors in one
-// edge-triggered epoll set, of which a signal handler reads up to 64 events at a time until there are none. A
-// system call of a guest process is a stop of a traced host process. Idling is a host sleep.
-// (arch/um/os-Linux/signal.c, arch/um/kernel/irq.c, arch/um/os-Linux/skas/process.c)
+// Its CPU is a host thread. Its interrupts are signals: they cannot be masked, only put off in
+// software, and while they are put off they leave one pending bit, however many came. Devices are
+// descriptors in one edge-triggered epoll set, of which a signal handler reads up to 64 events at a
+// time until there are none. A system call of a guest process is a stop of a traced host process.
+// Idling is a host sleep. (arch/um/os-Linux/signal.c, arch/um/kernel/irq.c,
+// arch/um/os-Linux/skas/process.c)
 #pragma once
 
 #include <cstdint>
@@ -36,8 +37,8 @@ class Uml final : public sched::TimeSource {
   void kick(sched::Cpu& waker, sched::Cpu& cpu) override;
   void program_timer(sched::Cpu& cpu, core::Instant at) override;
 
-  // A descriptor of the guest kernel has become ready: queues an epoll event and sends SIGIO. On a CPU of the
-  // host, which pays.
+  // A descriptor of the guest kernel has become ready: queues an epoll event and sends SIGIO. On a
+  // CPU of the host, which pays.
   void descriptor_ready(irq::IrqLine& line);
 
   // The guest side of SIGIO: reads the epoll set and runs the handlers, until nothing is left.
@@ -56,7 +57,8 @@ class Uml final : public sched::TimeSource {
   // Takes the signals that have come: pays for their delivery, sets the guest's pending bits.
   void take_signals();
 
-  // One system call of the guest kernel to its host, from a settled guest: `body` runs in the host's kernel.
+  // One system call of the guest kernel to its host, from a settled guest: `body` runs in the
+  // host's kernel.
   template <typename Body>
   void host_call(Body body) {
     enter_host();

@@ -7,12 +7,14 @@ World::World(WorldOptions options)
 
 void World::unwind() {
   hub_.begin_cancelling();
-  for (const auto& machine : machines_) machine->scheduler().cancel_all();
+  for (const auto& machine : machines_)
+    machine->scheduler().cancel_all();
 }
 
 World::~World() {
   unwind();
-  while (!machines_.empty()) machines_.pop_back();  // guests before their hosts
+  while (!machines_.empty())
+    machines_.pop_back();  // guests before their hosts
 }
 
 Machine& World::add_machine(MachineOptions options, const sched::CostTable& costs) {
@@ -29,7 +31,8 @@ Machine* World::machine(std::string_view name) {
 std::vector<std::string> World::blocked_threads() const {
   std::vector<std::string> lines;
   for (const auto& machine : machines_)
-    for (std::string& line : machine->scheduler().blocked_threads()) lines.push_back(std::move(line));
+    for (std::string& line : machine->scheduler().blocked_threads())
+      lines.push_back(std::move(line));
   return lines;
 }
 

@@ -1,7 +1,8 @@
-// A world: the clock, the hub, the packets, and the machines in them. Nothing is global; a process may hold many.
+// A world: the clock, the hub, the packets, and the machines in them. Nothing is global; a process
+// may hold many.
 //
-// Members are destroyed in the order that unwinding needs: machines end their fibers while hub, engine and packet
-// pool still stand.
+// Members are destroyed in the order that unwinding needs: machines end their fibers while hub,
+// engine and packet pool still stand.
 #pragma once
 
 #include <deque>
@@ -26,8 +27,8 @@ class World {
  public:
   explicit World(WorldOptions options);
   ~World();  // unwinds every fiber, then takes the machines down
-  // Ends every thread by unwinding it. For owners of things that threads still refer to: call this first, then
-  // destroy them, then the world. Nothing runs afterwards.
+  // Ends every thread by unwinding it. For owners of things that threads still refer to: call this
+  // first, then destroy them, then the world. Nothing runs afterwards.
   void unwind();
   World(const World&) = delete;
   World& operator=(const World&) = delete;

@@ -1,7 +1,8 @@
 // A capture point: writes every frame that passes a device, in both directions.
 //
-// It hangs on a probe: no cost, no influence. A checksum that the device would still have filled in is filled in in
-// the file, since a file full of "incorrect" checksums helps nobody; the frame itself stays as it is.
+// It hangs on a probe: no cost, no influence. A checksum that the device would still have filled in
+// is filled in in the file, since a file full of "incorrect" checksums helps nobody; the frame
+// itself stays as it is.
 #pragma once
 
 #include <memory>

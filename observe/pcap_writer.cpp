@@ -27,8 +27,8 @@ struct PcapWriter::Handles {
 core::Result<std::unique_ptr<PcapWriter>> PcapWriter::create(const std::string& path,
                                                              std::uint32_t snap_length) {
   auto handles = std::make_unique<Handles>();
-  handles->capture = pcap_open_dead_with_tstamp_precision(
-      DLT_EN10MB, static_cast<int>(snap_length), PCAP_TSTAMP_PRECISION_NANO);
+  handles->capture = pcap_open_dead_with_tstamp_precision(DLT_EN10MB, static_cast<int>(snap_length),
+                                                          PCAP_TSTAMP_PRECISION_NANO);
   std::FILE* file = std::fopen(path.c_str(), "wb");
   if (file == nullptr) return core::Error{path + ": cannot be written: " + std::strerror(errno)};
   std::setvbuf(file, handles->buffer.data(), _IOFBF, handles->buffer.size());
@@ -40,7 +40,8 @@ core::Result<std::unique_ptr<PcapWriter>> PcapWriter::create(const std::string& 
   return std::unique_ptr<PcapWriter>(new PcapWriter(path, snap_length, std::move(handles)));
 }
 
-PcapWriter::PcapWriter(std::string path, std::uint32_t snap_length, std::unique_ptr<Handles> handles)
+PcapWriter::PcapWriter(std::string path, std::uint32_t snap_length,
+                       std::unique_ptr<Handles> handles)
     : path_(std::move(path)), snap_length_(snap_length), handles_(std::move(handles)) {}
 
 PcapWriter::~PcapWriter() = default;
@@ -61,7 +62,8 @@ std::string PcapWriter::close() {
   const bool written =
       pcap_dump_flush(handles_->dumper) == 0 && std::ferror(pcap_dump_file(handles_->dumper)) == 0;
   handles_.reset();
-  return written ? std::string() : path_ + ": not all frames could be written: " + std::strerror(errno);
+  return written ? std::string()
+                 : path_ + ": not all frames could be written: " + std::strerror(errno);
 }
 
 }  // namespace tapestry::observe

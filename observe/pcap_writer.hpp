@@ -1,7 +1,7 @@
 // Writes captures: classic pcap with nanoseconds, through libpcap, in records that are whole.
 //
-// The file is complete after every flush and when the writer is destroyed, on whatever path. What the disk refuses
-// is remembered and told by close().
+// The file is complete after every flush and when the writer is destroyed, on whatever path. What
+// the disk refuses is remembered and told by close().
 #pragma once
 
 #include <cstdint>

@@ -4,25 +4,33 @@ namespace tapestry::sched {
 
 const char* context_name(ContextKind kind) {
   switch (kind) {
-    case ContextKind::user: return "user";
-    case ContextKind::system: return "system";
-    case ContextKind::softirq: return "softirq";
-    case ContextKind::hardirq: return "hardirq";
-    case ContextKind::idle: return "idle";
-    case ContextKind::count_: break;
+    case ContextKind::user:
+      return "user";
+    case ContextKind::system:
+      return "system";
+    case ContextKind::softirq:
+      return "softirq";
+    case ContextKind::hardirq:
+      return "hardirq";
+    case ContextKind::idle:
+      return "idle";
+    case ContextKind::count_:
+      break;
   }
   return "?";
 }
 
 core::Nanos Usage::of(ContextKind kind) const {
   std::int64_t sum = 0;
-  for (const std::int64_t spent : by_work_[static_cast<std::size_t>(kind)]) sum += spent;
+  for (const std::int64_t spent : by_work_[static_cast<std::size_t>(kind)])
+    sum += spent;
   return core::Nanos{sum};
 }
 
 core::Nanos Usage::of(Work work) const {
   std::int64_t sum = 0;
-  for (const auto& kind : by_work_) sum += kind[static_cast<std::size_t>(work)];
+  for (const auto& kind : by_work_)
+    sum += kind[static_cast<std::size_t>(work)];
   return core::Nanos{sum};
 }
 

@@ -1,7 +1,7 @@
 // Execution contexts: what a CPU is doing, and what it owes.
 //
-// Debt belongs to the context that charged it. A handler gets a context of its own, so that it pays for
-// itself and never shortens what the interrupted context still has to pay.
+// Debt belongs to the context that charged it. A handler gets a context of its own, so that it pays
+// for itself and never shortens what the interrupted context still has to pay.
 #pragma once
 
 #include <array>
@@ -18,7 +18,8 @@ class Thread;
 enum class ContextKind : std::uint8_t {
   user,     // a thread's own code, outside the kernel
   system,   // a thread inside the kernel: system calls, kernel threads
-  softirq,  // softirqs on the way out of an interrupt, at the end of a bottom-half section, in ksoftirqd
+  softirq,  // softirqs on the way out of an interrupt, at the end of a bottom-half section, in
+            // ksoftirqd
   hardirq,  // interrupt handlers
   idle,     // the way into and out of idle
   count_
@@ -53,10 +54,12 @@ class Usage {
   void add_idle(core::Nanos span) { idle_ += span; }
   void add_guest(core::Nanos span) { guest_ += span; }
   void add_stolen(core::Nanos span) { stolen_ += span; }
-  core::Nanos idle() const { return idle_; }      // nothing to run
-  core::Nanos guest() const { return guest_; }    // a nested machine's CPU ran on this one
-  core::Nanos stolen() const { return stolen_; }  // this CPU wanted to run and its host ran something else
-  core::Nanos busy() const;                       // everything but idle and stolen
+  core::Nanos idle() const { return idle_; }    // nothing to run
+  core::Nanos guest() const { return guest_; }  // a nested machine's CPU ran on this one
+  core::Nanos stolen() const {
+    return stolen_;
+  }                          // this CPU wanted to run and its host ran something else
+  core::Nanos busy() const;  // everything but idle and stolen
 
   Usage& operator+=(const Usage& other);
   friend Usage operator-(const Usage& later, const Usage& earlier);

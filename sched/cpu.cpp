@@ -24,7 +24,8 @@ Cpu::Cpu(Scheduler& scheduler, std::size_t index, std::string name, TimeSource& 
       slice_timer_(&Cpu::slice_over, this),
       random_(scheduler.seed(), name_ + ".settle") {}
 
-// --- settling ------------------------------------------------------------------------------------------------
+// --- settling
+// ------------------------------------------------------------------------------------------------
 
 // Between seams a charge may be paid or not: the result is the same, and the random mode proves it.
 void Cpu::settle_between_seams() {
@@ -71,11 +72,12 @@ void Cpu::pay() {
 }
 
 void Cpu::pay_all() {
-  while (context_->debt_ns > 0 && !hub_.cancelling()) pay();
+  while (context_->debt_ns > 0 && !hub_.cancelling())
+    pay();
 }
 
-// For costs that come before whatever the context owes, and that nobody may interrupt: the switch between
-// threads.
+// For costs that come before whatever the context owes, and that nobody may interrupt: the switch
+// between threads.
 void Cpu::pay_now(Work work) {
   const std::int64_t owed_before = context_->debt_ns;
   const core::Nanos cost = costs_.cost(work);
@@ -96,7 +98,8 @@ void Cpu::resume_here() {
   timeline_.set_debt_cell(&context_->debt_ns);
 }
 
-// --- interrupts --------------------------------------------------------------------------------------------------
+// --- interrupts
+// -------------------------------------------------------------------------------------------------
 
 void Cpu::request_attention() {
   attention_ = true;
@@ -105,7 +108,8 @@ void Cpu::request_attention() {
 }
 
 void Cpu::raise_local(LocalInterrupt which) {
-  local_interrupts_ = static_cast<std::uint8_t>(local_interrupts_ | static_cast<std::uint8_t>(which));
+  local_interrupts_ =
+      static_cast<std::uint8_t>(local_interrupts_ | static_cast<std::uint8_t>(which));
   request_attention();
 }
 
@@ -139,7 +143,8 @@ HandlerFrame::~HandlerFrame() noexcept(false) {
   cpu_.timeline_.set_debt_cell(&cpu_.context_->debt_ns);
 }
 
-// --- exclusion ---------------------------------------------------------------------------------------------------
+// --- exclusion
+// -------------------------------------------------------------------------------------------------
 
 void Cpu::disable_interrupts() {
   settle();
@@ -161,7 +166,8 @@ void Cpu::disable_bottom_halves() {
 void Cpu::enable_bottom_halves() {
   settle();
   TAPESTRY_ASSERT(bottom_halves_off_ > 0, "bottom halves are enabled by whoever disabled them");
-  if (bottom_halves_off_ == 1 && !in_interrupt()) scheduler_.interrupts().bottom_halves_enabled(*this);
+  if (bottom_halves_off_ == 1 && !in_interrupt())
+    scheduler_.interrupts().bottom_halves_enabled(*this);
   --bottom_halves_off_;
   settle();
 }
@@ -178,7 +184,8 @@ void Cpu::enable_preemption() {
   settle();
 }
 
-// --- system calls and guests ---------------------------------------------------------------------------------
+// --- system calls and guests
+// ---------------------------------------------------------------------------------
 
 void Cpu::enter_kernel() {
   settle();
@@ -213,10 +220,12 @@ core::Nanos Cpu::run_guest(core::Nanos amount, const bool* attention) {
   }
 }
 
-// --- busy waiting --------------------------------------------------------------------------------------------------
+// --- busy waiting
+// -------------------------------------------------------------------------------------------------
 
-// Spends time until the first look, at a whole number of periods, that comes after a notification or at or
-// after the deadline. Interrupts and preemption in between lengthen it, as they would each single look.
+// Spends time until the first look, at a whole number of periods, that comes after a notification
+// or at or after the deadline. Interrupts and preemption in between lengthen it, as they would each
+// single look.
 void Cpu::spin_to_next_look(SpinWait& wait, core::Instant deadline, Work work) {
   const core::Nanos period = costs_.cost(work);
   TAPESTRY_ASSERT(period.count() > 0, "a look of a busy-waiting loop takes time");

@@ -1,12 +1,12 @@
 // A CPU: spends time, says what the time went to, and lets interrupts in.
 //
-// `charge` is the only way to use CPU time, `settle` the only place where the world can happen: where an
-// interrupt comes in, where a thread is preempted, where the progress of others becomes visible. The rule
-// (docs/scheduler.md): before code reads or writes anything that another context can change or see, and
-// before every change of exclusion or readiness, nothing is owed.
+// `charge` is the only way to use CPU time, `settle` the only place where the world can happen:
+// where an interrupt comes in, where a thread is preempted, where the progress of others becomes
+// visible. The rule (docs/scheduler.md): before code reads or writes anything that another context
+// can change or see, and before every change of exclusion or readiness, nothing is owed.
 //
-// A CPU is reached through Scheduler::cpu(): after anything that may block, ask again, since the thread may
-// have moved.
+// A CPU is reached through Scheduler::cpu(): after anything that may block, ask again, since the
+// thread may have moved.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,8 @@ class InterruptSource;
 class Scheduler;
 class SpinWait;
 
-// When charges are paid. All three give the same results; `seams` is fastest, `always` gives exact traces.
+// When charges are paid. All three give the same results; `seams` is fastest, `always` gives exact
+// traces.
 enum class SettleMode : std::uint8_t { always, seams, random };
 
 // What a CPU itself raises; device interrupts stay in their controller.
@@ -40,15 +41,17 @@ class Cpu {
   Cpu(const Cpu&) = delete;
   Cpu& operator=(const Cpu&) = delete;
 
-  // --- spending ---------------------------------------------------------------------------------------
-  // The running context owes the cost of `items` items of together `bytes` bytes.
+  // --- spending
+  // --------------------------------------------------------------------------------------- The
+  // running context owes the cost of `items` items of together `bytes` bytes.
   void charge(Work work, std::int64_t items = 1, std::int64_t bytes = 0) {
     owe(work, costs_.cost(work, items, bytes));
   }
   void owe(Work work, core::Nanos cost) {
     context_->debt_ns += cost.count();
     usage_.add(context_->kind, work, cost);
-    if (settle_mode_ != SettleMode::seams) [[unlikely]] settle_between_seams();
+    if (settle_mode_ != SettleMode::seams) [[unlikely]]
+      settle_between_seams();
   }
 
   // Delivers what is pending, lets others run, pays; returns with nothing owed.
@@ -64,12 +67,13 @@ class Cpu {
   core::Instant now(core::Settled) const { return timeline_.now(); }
   core::Nanos owed() const { return core::Nanos{context_->debt_ns}; }
 
-  // Busy waiting: looks every `period` of this context's own time until `done` or `deadline`; jumps over
-  // the looks that cannot see anything new. True if done. `period` is charged as `work`.
+  // Busy waiting: looks every `period` of this context's own time until `done` or `deadline`; jumps
+  // over the looks that cannot see anything new. True if done. `period` is charged as `work`.
   template <typename Done>
   bool spin_until(SpinWait& wait, core::Instant deadline, Work work, Done done);
 
-  // --- exclusion (use the guards of sched/guards.hpp) -------------------------------------------------
+  // --- exclusion (use the guards of sched/guards.hpp)
+  // -------------------------------------------------
   void disable_interrupts();
   void enable_interrupts();  // settles, then delivers what was latched
   bool interrupts_enabled() const { return interrupts_off_ == 0; }
@@ -85,7 +89,8 @@ class Cpu {
   bool need_resched() const { return need_resched_; }
   void set_need_resched();
 
-  // --- interrupts ----------------------------------------------------------------------------------------
+  // --- interrupts
+  // ----------------------------------------------------------------------------------------
   // Something is pending for this CPU: latches, and ends an attentive wait. Called by controllers,
   // softirq raisers and timers.
   void request_attention();
@@ -99,20 +104,22 @@ class Cpu {
   bool in_interrupt() const { return context_->kind == ContextKind::hardirq; }
   bool in_softirq() const { return softirq_depth_ > 0; }
 
-  // Runs `body` in a context of its own on the running stack: a handler, or a softirq run. Pays what was
-  // owed before and after.
-  // `bill_to`: whose time slice it uses up; null for interrupts and for softirqs on their way out.
+  // Runs `body` in a context of its own on the running stack: a handler, or a softirq run. Pays
+  // what was owed before and after. `bill_to`: whose time slice it uses up; null for interrupts and
+  // for softirqs on their way out.
   template <typename Body>
   void run_in_context(ContextKind kind, Thread* bill_to, Body body);
 
-  // --- system calls and user mode ------------------------------------------------------------------
+  // --- system calls and user mode
+  // ------------------------------------------------------------------
   void enter_kernel();  // the running thread's context becomes `system`
   void leave_kernel();  // back to `user`: pays, and lets a waiting thread run
   // A nested machine spends this CPU's current thread's time, in user mode. Returns what is left if
   // `attention` became true.
   core::Nanos run_guest(core::Nanos amount, const bool* attention);
 
-  // --- identity and figures ----------------------------------------------------------------------------
+  // --- identity and figures
+  // ----------------------------------------------------------------------------
   Scheduler& scheduler() { return scheduler_; }
   std::size_t index() const { return index_; }
   const std::string& name() const { return name_; }
@@ -120,6 +127,7 @@ class Cpu {
   Context& context() { return *context_; }
   TimerQueue& timers() { return timers_; }
   TimeSource& time() { return time_; }
+  bool is_physical() const { return physical_ != nullptr; }  // not a nested machine's
   const CostTable& costs() const { return costs_; }
   core::Timeline& timeline() { return timeline_; }
   Usage& usage() { return usage_; }
@@ -139,16 +147,15 @@ class Cpu {
   void settle_between_seams();
   void spin_to_next_look(SpinWait& wait, core::Instant deadline, Work work);
   void note_look() {
-    if (++looks_here_ > kLooksMax) [[unlikely]] report_no_progress();
+    if (++looks_here_ > kLooksMax) [[unlikely]]
+      report_no_progress();
   }
   [[noreturn]] void report_no_progress();
   void pay();
   void pay_all();
   bool may_preempt() const;
   void preempt();
-  void refresh_pending() {
-    pending_ = attention_ || need_resched_;
-  }
+  void refresh_pending() { pending_ = attention_ || need_resched_; }
   void resume_here();  // after a wait in the hub: this CPU runs again, on this stack
   void pay_now(Work work);
   void finish_slice(Thread& thread);
@@ -156,7 +163,8 @@ class Cpu {
   void wait_for_work();
   static void slice_over(void* cpu, std::uint64_t);
 
-  static constexpr std::uint64_t kLooksMax = 50'000'000;  // settles at one instant: a loop without cost
+  static constexpr std::uint64_t kLooksMax =
+      50'000'000;  // settles at one instant: a loop without cost
 
   // Hot together.
   Context* context_;
@@ -217,7 +225,7 @@ class SpinWait {
 
  private:
   friend class Cpu;
-  Cpu* spinner_ = nullptr;       // one at a time
+  Cpu* spinner_ = nullptr;  // one at a time
   bool notified_ = false;
   core::Instant notified_at_{};
   bool after_its_turn_ = false;  // the spinner, looking at that very instant, had not seen it

@@ -35,10 +35,12 @@ void Cpu::might_sleep() {
   if (scheduler_.preemption() != Preemption::none) cond_resched();
 }
 
-// --- time slices -------------------------------------------------------------------------------------------------
+// --- time slices
+// -------------------------------------------------------------------------------------------------
 
 void Cpu::start_slice(Thread& thread) {
-  if (run_queue_.empty() || thread.attributes_.realtime_priority > 0 || slice_timer_.armed()) return;
+  if (run_queue_.empty() || thread.attributes_.realtime_priority > 0 || slice_timer_.armed())
+    return;
   const std::int64_t owed = context_->debt_ns;
   context_->debt_ns = 0;  // the slice starts now, whatever the thread still has to pay
   slice_timer_.arm_uncharged(*this, timeline_.now() + scheduler_.time_slice());
@@ -60,9 +62,11 @@ void Cpu::slice_over(void* argument, std::uint64_t) {
     cpu.start_slice(*cpu.current_);
 }
 
-// --- idling ------------------------------------------------------------------------------------------------------
+// --- idling
+// -------------------------------------------------------------------------------------------------
 
-// On whatever stack is at hand: that of the thread that has just blocked or ended, or the idle thread's.
+// On whatever stack is at hand: that of the thread that has just blocked or ended, or the idle
+// thread's.
 void Cpu::wait_for_work() {
   current_ = nullptr;
   context_ = &idle_context_;

@@ -1,4 +1,5 @@
-// Scopes of exclusion. Each settles where it begins and where it ends, since what may interrupt changes there.
+// Scopes of exclusion. Each settles where it begins and where it ends, since what may interrupt
+// changes there.
 #pragma once
 
 #include "sched/scheduler.hpp"

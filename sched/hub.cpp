@@ -69,8 +69,8 @@ void Hub::dispatch(std::size_t self) {
   end_run(self, Stop::asked);
 }
 
-// Whoever is handed the turn finds itself running: `resumed` is called on behalf of the new side before the
-// switch, since the new side returns straight from its own switch.
+// Whoever is handed the turn finds itself running: `resumed` is called on behalf of the new side
+// before the switch, since the new side returns straight from its own switch.
 void Hub::hand_over(std::size_t self, std::size_t next) {
   resumed(next);
   fibers_.switch_to(slot_of(self), slot_of(next));

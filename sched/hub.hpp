@@ -1,12 +1,12 @@
 // The hub: one thread of the host machine plays every CPU and every device, one at a time.
 //
-// A physical CPU that spends time parks here until an instant. Whoever parks runs the device events that are
-// due, on its own stack, and then hands over to the CPU whose turn it is; when that is itself it just
-// returns, so that most of time passes without a switch. The order is total: earlier instants first,
-// devices before CPUs, CPUs by index.
+// A physical CPU that spends time parks here until an instant. Whoever parks runs the device events
+// that are due, on its own stack, and then hands over to the CPU whose turn it is; when that is
+// itself it just returns, so that most of time passes without a switch. The order is total: earlier
+// instants first, devices before CPUs, CPUs by index.
 //
-// The cached horizon answers the common question without a look at anything: "does nobody else run before
-// this instant?" If so the clock may simply jump.
+// The cached horizon answers the common question without a look at anything: "does nobody else run
+// before this instant?" If so the clock may simply jump.
 #pragma once
 
 #include <cstddef>
@@ -49,13 +49,14 @@ class Hub {
   // Lets a parked CPU have its turn at the present instant.
   void wake(std::size_t cpu);
 
-  // True if no device event and no other CPU has its turn at or before `target`, nor does the run end.
+  // True if no device event and no other CPU has its turn at or before `target`, nor does the run
+  // end.
   bool alone_until(core::Instant target) const {
     return target < others_ && target <= until_ && target < timeline_.events().next_instant();
   }
 
-  // The caller's own stack becomes the place where the run ends. Rethrows what escaped from an event or a
-  // thread. May be called again to go on.
+  // The caller's own stack becomes the place where the run ends. Rethrows what escaped from an
+  // event or a thread. May be called again to go on.
   Stop run(core::Instant until);
 
   // Ends the run after the current step; any thread or event may call it.
@@ -74,7 +75,8 @@ class Hub {
   core::Timeline& timeline() { return timeline_; }
   FiberEngine& fibers() { return fibers_; }
 
-  // Has the turn of `cpu` at the present instant passed? True once a CPU of a higher index has had its own.
+  // Has the turn of `cpu` at the present instant passed? True once a CPU of a higher index has had
+  // its own.
   bool turn_has_passed(std::size_t cpu) const {
     const bool later_runs = running_ != kNobody && running_ > cpu;
     const bool later_ran = latest_turn_at_ == timeline_.now() && latest_turn_ > cpu;

@@ -11,10 +11,9 @@ namespace tapestry::sched {
 std::int64_t weight_of_nice(int nice) {
   // kernel/sched/core.c: sched_prio_to_weight
   static constexpr std::array<std::int64_t, 40> kWeights{
-      88761, 71755, 56483, 46273, 36291, 29154, 23254, 18705, 14949, 11916,
-      9548,  7620,  6100,  4904,  3906,  3121,  2501,  1991,  1586,  1277,
-      1024,  820,   655,   526,   423,   335,   272,   215,   172,   137,
-      110,   87,    70,    56,    45,    36,    29,    23,    18,    15};
+      88761, 71755, 56483, 46273, 36291, 29154, 23254, 18705, 14949, 11916, 9548, 7620, 6100, 4904,
+      3906,  3121,  2501,  1991,  1586,  1277,  1024,  820,   655,   526,   423,  335,  272,  215,
+      172,   137,   110,   87,    70,    56,    45,    36,    29,    23,    18,   15};
   TAPESTRY_ASSERT(nice >= -20 && nice <= 19, "nice is between -20 and 19");
   return kWeights[static_cast<std::size_t>(nice + 20)];
 }
@@ -34,7 +33,8 @@ bool RunQueue::before(const Thread& left, const Thread& right) {
 
 void RunQueue::insert(Thread& thread) {
   auto place = ready_.end();
-  while (place != ready_.begin() && before(thread, **std::prev(place))) --place;
+  while (place != ready_.begin() && before(thread, **std::prev(place)))
+    --place;
   ready_.insert(place, &thread);
 }
 
@@ -89,7 +89,7 @@ bool RunQueue::owes_turn(const Thread& running) const {
   if (ready_.empty()) return false;
   const Thread& first = *ready_.front();
   return running.attributes_.realtime_priority == 0 ? !before(running, first)
-                                                     : before(first, running);
+                                                    : before(first, running);
 }
 
 }  // namespace tapestry::sched

@@ -1,5 +1,5 @@
-// Who runs next on one CPU: real-time threads by priority, then the others by the time they have had,
-// scaled by their weight.
+// Who runs next on one CPU: real-time threads by priority, then the others by the time they have
+// had, scaled by their weight.
 #pragma once
 
 #include <deque>
@@ -14,7 +14,8 @@ std::int64_t weight_of_nice(int nice);
 
 class RunQueue {
  public:
-  // How far behind a woken thread may be put: half the latency target, as the kernel gives sleepers.
+  // How far behind a woken thread may be put: half the latency target, as the kernel gives
+  // sleepers.
   static constexpr core::Nanos kSleeperCredit{3'000'000};
   // A woken thread preempts the running one if it is behind by more than this (wakeup granularity).
   static constexpr core::Nanos kWakeupGranularity{1'000'000};
@@ -41,7 +42,7 @@ class RunQueue {
   void insert(Thread& thread);
   void advance_floor(const Thread* running);
 
-  std::deque<Thread*> ready_;    // sorted; equals in the order in which they became ready
+  std::deque<Thread*> ready_;  // sorted; equals in the order in which they became ready
   // min_vruntime: the least weighted time of all that run or want to; never goes back. Nobody who
   // comes is credited for more than a little below it.
   std::int64_t floor_ns_ = 0;

@@ -49,7 +49,8 @@ Thread& Scheduler::spawn(ThreadAttributes attributes, std::function<void()> body
   return thread;
 }
 
-// --- fibers ------------------------------------------------------------------------------------------------------
+// --- fibers
+// -------------------------------------------------------------------------------------------------
 
 void Scheduler::run_thread(void* argument) {
   Thread& thread = *static_cast<Thread*>(argument);
@@ -92,7 +93,8 @@ void Scheduler::end_thread(Thread& thread) {
   cpu.finish_slice(thread);
   Thread* next = nullptr;
   try {
-    while ((next = cpu.run_queue_.take_next()) == nullptr) cpu.wait_for_work();
+    while ((next = cpu.run_queue_.take_next()) == nullptr)
+      cpu.wait_for_work();
   } catch (const Cancelled&) {
   } catch (...) {
     hub_.fail(std::current_exception());
@@ -138,13 +140,16 @@ void Scheduler::switch_in(Thread& thread) {
   cpu.pay_now(Work::context_switch);
 }
 
-// --- waking and blocking ----------------------------------------------------------------------------------------
+// --- waking and blocking
+// ----------------------------------------------------------------------------------------
 
 Cpu& Scheduler::choose_cpu(const Thread& thread, Cpu* waker) {
   TAPESTRY_ASSERT(!cpus_.empty(), "a machine has a CPU before it has threads");
   const CpuMask allowed = thread.attributes_.affinity;
   const auto may_use = [&](const Cpu& cpu) { return (allowed >> cpu.index_ & 1) != 0; };
-  const auto idle = [](const Cpu& cpu) { return cpu.current_ == nullptr && cpu.run_queue_.empty(); };
+  const auto idle = [](const Cpu& cpu) {
+    return cpu.current_ == nullptr && cpu.run_queue_.empty();
+  };
   Cpu* last = thread.cpu_;
   if (last != nullptr && may_use(*last) && idle(*last)) return *last;
   if (waker != nullptr && may_use(*waker) && idle(*waker)) return *waker;
@@ -190,9 +195,9 @@ void Scheduler::block(const char* waits_for) {
   hub_.timeline().require_settled("blocking");
   Thread& thread = current();
   TAPESTRY_ASSERT(&cpu().context() == &thread.context_, "only a thread blocks, never a handler");
-  TAPESTRY_ASSERT(cpu().interrupts_enabled() && cpu().bottom_halves_enabled() &&
-                      cpu().preemption_off_ == 0,
-                  "a thread blocks with nothing excluded");
+  TAPESTRY_ASSERT(
+      cpu().interrupts_enabled() && cpu().bottom_halves_enabled() && cpu().preemption_off_ == 0,
+      "a thread blocks with nothing excluded");
   thread.state_ = Thread::State::blocked;
   thread.waits_for_ = waits_for;
   thread.blocked_since_ = hub_.timeline().now();
@@ -232,15 +237,20 @@ void Scheduler::yield() {
   switch_away(thread);
 }
 
-// --- the end -----------------------------------------------------------------------------------------------------
+// --- the end
+// -------------------------------------------------------------------------------------------------
 
 void Scheduler::cancel_all() {
   const auto end = [this](FiberSlot& slot) {
-    while (slot.holds_suspended()) hub_.cancel(slot);
+    while (slot.holds_suspended())
+      hub_.cancel(slot);
   };
-  for (const auto& time : physical_times_) end(time->first_slot());
-  for (const auto& cpu : cpus_) end(cpu->idle_fiber_);
-  for (const auto& thread : threads_) end(thread->fiber_);
+  for (const auto& time : physical_times_)
+    end(time->first_slot());
+  for (const auto& cpu : cpus_)
+    end(cpu->idle_fiber_);
+  for (const auto& thread : threads_)
+    end(thread->fiber_);
 }
 
 std::vector<std::string> Scheduler::blocked_threads() const {

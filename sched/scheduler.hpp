@@ -33,7 +33,8 @@ struct SchedulerOptions {
 
 class Scheduler {
  public:
-  Scheduler(Hub& hub, const CostTable& costs, InterruptSource& interrupts, SchedulerOptions options);
+  Scheduler(Hub& hub, const CostTable& costs, InterruptSource& interrupts,
+            SchedulerOptions options);
   // Unwinds every thread that has not finished; the world's hub is cancelling by then.
   ~Scheduler();
   Scheduler(const Scheduler&) = delete;
@@ -59,8 +60,8 @@ class Scheduler {
   // The new thread is ready at once, at no cost to anyone; it ends when `body` returns.
   Thread& spawn(ThreadAttributes attributes, std::function<void()> body);
 
-  // Makes a blocked thread ready. The waker's CPU has been charged and owes nothing. From outside of any
-  // CPU (before the run starts) `waker` is null.
+  // Makes a blocked thread ready. The waker's CPU has been charged and owes nothing. From outside
+  // of any CPU (before the run starts) `waker` is null.
   void make_ready(Thread& thread, Cpu* waker);
   // Blocks the running thread until make_ready; the caller has just checked, settled, that it must.
   void block(const char* waits_for);
@@ -91,7 +92,8 @@ class Scheduler {
   static void run_thread(void* thread);
   static void run_idle(void* cpu);
   Cpu& choose_cpu(const Thread& thread, Cpu* waker);
-  // Gives the CPU of the running thread away; returns when that thread runs again, perhaps elsewhere.
+  // Gives the CPU of the running thread away; returns when that thread runs again, perhaps
+  // elsewhere.
   void switch_away(Thread& previous);
   void switch_in(Thread& thread);
   [[noreturn]] void end_thread(Thread& thread);

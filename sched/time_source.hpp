@@ -1,5 +1,5 @@
-// Where a CPU's time comes from. A physical CPU parks in the hub; a nested machine's CPU is a thread of a
-// host machine and spends that thread's time (kernel/guest_time.hpp).
+// Where a CPU's time comes from. A physical CPU parks in the hub; a nested machine's CPU is a
+// thread of a host machine and spends that thread's time (kernel/guest_time.hpp).
 #pragma once
 
 #include "core/time.hpp"
@@ -13,8 +13,8 @@ class TimeSource {
  public:
   virtual ~TimeSource() = default;
 
-  // Spends up to `amount`; returns what is left. Less than all is spent only if `attentive`, when something
-  // has become pending for this CPU meanwhile.
+  // Spends up to `amount`; returns what is left. Less than all is spent only if `attentive`, when
+  // something has become pending for this CPU meanwhile.
   virtual core::Nanos spend(Cpu& cpu, core::Nanos amount, bool attentive) = 0;
 
   // Nothing to run: returns when something has become pending for this CPU.
@@ -24,8 +24,8 @@ class TimeSource {
   // Called by devices and by other CPUs; only latches.
   virtual void notice(Cpu& cpu) = 0;
 
-  // A thread of this CPU has become runnable through another CPU, which has just been charged for it.
-  // Leads to a resched interrupt on `cpu`.
+  // A thread of this CPU has become runnable through another CPU, which has just been charged for
+  // it. Leads to a resched interrupt on `cpu`.
   virtual void kick(Cpu& waker, Cpu& cpu) = 0;
 
   // The timer of this CPU: one instant, kNever for none. Leads to a timer interrupt on `cpu`.

@@ -34,10 +34,11 @@ void Timer::arm_uncharged(Cpu& cpu, core::Instant at) {
 
 void Timer::cancel_uncharged() {
   if (!armed()) return;
-  // The hardware stays programmed: an early interrupt that finds nothing is what Linux has, too.
-  cpu_->timers().queue_.cancel(event_);
+  TimerQueue& timers = cpu_->timers();
+  timers.queue_.cancel(event_);
   cpu_ = nullptr;
   expires_ = core::kNever;
+  timers.forget_early_interrupt();
 }
 
 TimerQueue::TimerQueue(Cpu& cpu)
@@ -57,6 +58,12 @@ void TimerQueue::interrupt() {
     queue_.run_next();
   }
   program();
+}
+
+// As hrtimer_force_reprogram, where reprogramming is a register write. A nested machine, for which
+// it is a system call of its host, takes an interrupt that finds nothing instead.
+void TimerQueue::forget_early_interrupt() {
+  if (queue_.next_instant() > programmed_ && cpu_.is_physical()) program();
 }
 
 void TimerQueue::program() {

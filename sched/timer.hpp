@@ -1,7 +1,7 @@
 // High-resolution timers of one CPU. They expire in the timer interrupt, in hardirq context.
 //
-// Whoever arms or cancels a timer owes nothing at that moment and pays for programming it: the calls charge
-// for themselves.
+// Whoever arms or cancels a timer owes nothing at that moment and pays for programming it: the
+// calls charge for themselves.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,8 @@ class Timer {
  public:
   using Expired = void (*)(void* object, std::uint64_t argument);
 
-  // `expired` runs in hardirq context on the CPU that armed it; it charges and settles like any handler.
+  // `expired` runs in hardirq context on the CPU that armed it; it charges and settles like any
+  // handler.
   Timer(Expired expired, void* object, std::uint64_t argument = 0)
       : expired_(expired), object_(object), argument_(argument) {}
   ~Timer();
@@ -28,8 +29,8 @@ class Timer {
   void arm(Cpu& cpu, core::Instant at);
   // Charges timer_program if it was armed.
   void cancel(Cpu& cpu);
-  // Without a charge: for the scheduler's own slice timer, whose cost is part of a context switch, and for
-  // tearing down.
+  // Without a charge: for the scheduler's own slice timer, whose cost is part of a context switch,
+  // and for tearing down.
   void arm_uncharged(Cpu& cpu, core::Instant at);
   void cancel_uncharged();
 
@@ -60,6 +61,7 @@ class TimerQueue {
   friend class Timer;
   static void expire(void* timer, std::uint64_t);
   void program();
+  void forget_early_interrupt();
 
   Cpu& cpu_;
   core::EventQueue queue_;

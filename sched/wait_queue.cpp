@@ -55,7 +55,8 @@ void WaitQueue::wake_from_outside() {
 
 void WaitQueue::wake_all(Cpu& waker) {
   waker.settle();
-  while (first_ != nullptr) wake_one(waker);
+  while (first_ != nullptr)
+    wake_one(waker);
 }
 
 WaitQueue::Deadline::Deadline(WaitQueue& queue, Scheduler& scheduler, core::Instant at)

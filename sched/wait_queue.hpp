@@ -1,5 +1,5 @@
-// Waiting always takes a predicate: whoever is woken looks again, so that a wake-up too many does no harm and
-// one too few cannot happen between the look and the sleep.
+// Waiting always takes a predicate: whoever is woken looks again, so that a wake-up too many does
+// no harm and one too few cannot happen between the look and the sleep.
 #pragma once
 
 #include "core/time.hpp"
@@ -15,8 +15,8 @@ class WaitQueue {
   WaitQueue(const WaitQueue&) = delete;
   WaitQueue& operator=(const WaitQueue&) = delete;
 
-  // Returns, settled, once `done()` is true; blocks the running thread meanwhile. `done` reads shared
-  // state, charges nothing.
+  // Returns, settled, once `done()` is true; blocks the running thread meanwhile. `done` reads
+  // shared state, charges nothing.
   template <typename Done>
   void wait(Scheduler& scheduler, Done done) {
     for (;;) {
@@ -38,8 +38,8 @@ class WaitQueue {
     }
   }
 
-  // Wakes the thread that has waited longest, or all. The caller is a CPU of the waiters' machine; it is
-  // charged for each wake-up, settles and looks again before the wake-up takes effect.
+  // Wakes the thread that has waited longest, or all. The caller is a CPU of the waiters' machine;
+  // it is charged for each wake-up, settles and looks again before the wake-up takes effect.
   void wake_one(Cpu& waker);
   void wake_all(Cpu& waker);
   // Before a run, or between two: nobody pays.

@@ -5,7 +5,8 @@
 
 namespace tapestry::workloads {
 
-// Values below 2^(k+1) are their own index; above, an index is the power of two and the next k bits.
+// Values below 2^(k+1) are their own index; above, an index is the power of two and the next k
+// bits.
 std::size_t Latency::index_of(std::uint64_t value) {
   const int magnitude = static_cast<int>(std::bit_width(value)) - (kPartsLog2 + 1);
   if (magnitude <= 0) return static_cast<std::size_t>(value);

@@ -1,7 +1,9 @@
-// Latency as a histogram of fixed size: exact count, minimum, maximum and sum, percentiles within 0.1 %.
+// Latency as a histogram of fixed size: exact count, minimum, maximum and sum, percentiles within
+// 0.1 %.
 //
-// Log-linear, as HdrHistogram with three significant digits: each power of two is cut into 1024 equal parts, so a
-// value is known to one part in 1024, and values below 2048 ns exactly. Integers only.
+// Log-linear, as HdrHistogram with three significant digits: each power of two is cut into 1024
+// equal parts, so a value is known to one part in 1024, and values below 2048 ns exactly. Integers
+// only.
 #pragma once
 
 #include <array>
@@ -28,8 +30,9 @@ class Latency {
   core::Nanos max() const { return core::Nanos{max_}; }
   core::Nanos mean() const;  // rounded down; 0 of none
 
-  // The smallest recorded bucket's highest value that at least `share` of all values do not exceed, at most the
-  // maximum. `share` in parts per 100,000: 50,000 is the median, 99,900 is p99.9. 0 of none.
+  // The smallest recorded bucket's highest value that at least `share` of all values do not exceed,
+  // at most the maximum. `share` in parts per 100,000: 50,000 is the median, 99,900 is p99.9. 0 of
+  // none.
   core::Nanos percentile(std::uint32_t share) const;
 
   // Calls visit(highest value of the bucket, count) for each bucket in use, upwards.

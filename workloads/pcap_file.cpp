@@ -58,8 +58,9 @@ core::Result<CaptureFile> read_capture(const std::string& path) {
   if (status == PCAP_ERROR) {
     const std::string why = pcap_geterr(capture.get());
     if (why.find("truncated") == std::string::npos) return error(path, why);
-    file.warning = path + ": ends in the middle of record " + std::to_string(file.frames.size() + 1) +
-                   "; the " + std::to_string(file.frames.size()) + " whole ones are used";
+    file.warning = path + ": ends in the middle of record " +
+                   std::to_string(file.frames.size() + 1) + "; the " +
+                   std::to_string(file.frames.size()) + " whole ones are used";
   }
   return file;
 }

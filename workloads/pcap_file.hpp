@@ -1,7 +1,8 @@
 // Reading captures: classic pcap of either byte order, with microseconds or nanoseconds.
 //
-// The magic number says which, and every record is held to it: a fraction of a second beyond its range is an error,
-// not a time. A file that ends in the middle of a record gives all whole records and a warning.
+// The magic number says which, and every record is held to it: a fraction of a second beyond its
+// range is an error, not a time. A file that ends in the middle of a record gives all whole records
+// and a warning.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +15,14 @@
 namespace tapestry::workloads {
 
 struct CapturedFrame {
-  core::Nanos at{0};                 // since the first frame of the file, never less than 0
-  std::vector<std::uint8_t> bytes;   // as captured
-  std::uint32_t length = 0;          // on the wire; more than bytes.size() if a snap length cut it
+  core::Nanos at{0};                // since the first frame of the file, never less than 0
+  std::vector<std::uint8_t> bytes;  // as captured
+  std::uint32_t length = 0;         // on the wire; more than bytes.size() if a snap length cut it
 };
 
 struct CaptureFile {
   std::vector<CapturedFrame> frames;
-  std::string warning;               // empty: none
+  std::string warning;  // empty: none
 };
 
 // The whole file, at most this much of it.

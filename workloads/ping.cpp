@@ -15,7 +15,8 @@ void Ping::start(core::Instant origin) {
   started_ = true;
   origin_ = origin;
   attendance_.enter();
-  from_.machine.scheduler().spawn({.name = "ping", .affinity = from_.affinity()}, [this] { run(); });
+  from_.machine.scheduler().spawn({.name = "ping", .affinity = from_.affinity()},
+                                  [this] { run(); });
 }
 
 void Ping::run() {

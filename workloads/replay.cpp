@@ -14,7 +14,8 @@ namespace {
 constexpr std::size_t kEthernetHeader = 14;
 constexpr std::uint16_t kIpv4 = 0x0800;
 constexpr std::uint16_t kArp = 0x0806;
-// How far behind the expected frame a match is looked for: more than all queues between the sides can lose.
+// How far behind the expected frame a match is looked for: more than all queues between the sides
+// can lose.
 constexpr std::size_t kLookAhead = 4096;
 __extension__ using Wide = unsigned __int128;
 
@@ -46,7 +47,8 @@ Replay::Replay(std::vector<ReplaySide> sides, CaptureFile file, ReplayOptions op
 
 Replay::~Replay() = default;
 
-// --- which side sent a frame, and when it is due -------------------------------------------------------------
+// --- which side sent a frame, and when it is due
+// -------------------------------------------------------------
 
 std::optional<std::size_t> Replay::side_of_source(const CapturedFrame& frame) const {
   const std::optional<net::Ipv4Address> address = source_address(frame);
@@ -72,7 +74,8 @@ void Replay::learn_macs() {
 }
 
 std::optional<std::size_t> Replay::side_of(const CapturedFrame& frame) const {
-  if (frame.bytes.size() < kEthernetHeader || frame.bytes.size() < frame.length) return std::nullopt;
+  if (frame.bytes.size() < kEthernetHeader || frame.bytes.size() < frame.length)
+    return std::nullopt;
   if (const auto side = side_of_source(frame)) return side;
   for (const auto& [mac, side] : macs_)
     if (mac == source_mac(frame)) return side;
@@ -81,11 +84,14 @@ std::optional<std::size_t> Replay::side_of(const CapturedFrame& frame) const {
 
 core::Nanos Replay::due_of(const CapturedFrame& frame, std::uint64_t bytes_before) const {
   switch (options_.timing) {
-    case ReplayOptions::Timing::original: return frame.at;
+    case ReplayOptions::Timing::original:
+      return frame.at;
     case ReplayOptions::Timing::scaled:
-      return core::Nanos{static_cast<std::int64_t>(
-          Wide{static_cast<std::uint64_t>(frame.at.count())} * options_.scale_millionths / 1'000'000)};
-    case ReplayOptions::Timing::fixed: break;
+      return core::Nanos{
+          static_cast<std::int64_t>(Wide{static_cast<std::uint64_t>(frame.at.count())} *
+                                    options_.scale_millionths / 1'000'000)};
+    case ReplayOptions::Timing::fixed:
+      break;
   }
   return core::Nanos{static_cast<std::int64_t>(Wide{bytes_before} * 8 * 1'000'000'000 /
                                                options_.rate.bits_per_second())};
@@ -107,11 +113,13 @@ void Replay::assign() {
       bytes += frame.bytes.size();
       directions_[*side].frames.push_back({.captured = &frame, .due = begin + last});
     }
-    begin += last + last / std::max<std::int64_t>(1, static_cast<std::int64_t>(file_.frames.size()));
+    begin +=
+        last + last / std::max<std::int64_t>(1, static_cast<std::int64_t>(file_.frames.size()));
   }
 }
 
-// --- sending ----------------------------------------------------------------------------------------------------
+// --- sending
+// -------------------------------------------------------------------------------------------------
 
 void Replay::start(core::Instant origin) {
   started_ = true;
@@ -141,7 +149,8 @@ void Replay::send_frame(const ReplaySide& side, Frame& frame, Direction& directi
   core::PayloadRef payload;
   if (bytes.size() > kEthernetHeader)
     payload = side.machine.world().packets().allocate_payload(bytes.size() - kEthernetHeader);
-  TAPESTRY_ASSERT(packet && (payload || bytes.size() == kEthernetHeader), "the pools hold a replay");
+  TAPESTRY_ASSERT(packet && (payload || bytes.size() == kEthernetHeader),
+                  "the pools hold a replay");
   std::memcpy(packet->put(kEthernetHeader).data(), bytes.data(), kEthernetHeader);
   if (payload) {
     std::memcpy(payload.writable().data(), bytes.data() + kEthernetHeader, payload.length());
@@ -158,7 +167,8 @@ void Replay::send_frame(const ReplaySide& side, Frame& frame, Direction& directi
   side.device.transmit(std::move(packet));
 }
 
-// --- arriving ---------------------------------------------------------------------------------------------------
+// --- arriving
+// -------------------------------------------------------------------------------------------------
 
 core::PacketPtr Replay::arrive(std::size_t side, core::PacketPtr packet) {
   kernel::Machine& machine = sides_[side].machine;
@@ -168,7 +178,8 @@ core::PacketPtr Replay::arrive(std::size_t side, core::PacketPtr packet) {
   packet->copy_out(0, bytes);
   const std::size_t end = std::min(direction.frames.size(), direction.next_arrival + kLookAhead);
   std::size_t index = direction.next_arrival;
-  while (index < end && direction.frames[index].captured->bytes != bytes) ++index;
+  while (index < end && direction.frames[index].captured->bytes != bytes)
+    ++index;
   if (index < end) {
     direction.next_arrival = index + 1;
     latency_.record(now - direction.frames[index].sent);

@@ -1,9 +1,10 @@
 // Replay of a capture: each frame again, at its time, from the side that sent it.
 //
-// A frame's side is found by its source: the IPv4 address (also in ARP), or the MAC address, where every MAC that
-// sent from a known IPv4 address counts as known. Frames go out as from a packet socket, through the device's
-// queue. At the other side's device they are taken off before the protocols, so that nobody answers them a second
-// time, and compared byte by byte with what was sent.
+// A frame's side is found by its source: the IPv4 address (also in ARP), or the MAC address, where
+// every MAC that sent from a known IPv4 address counts as known. Frames go out as from a packet
+// socket, through the device's queue. At the other side's device they are taken off before the
+// protocols, so that nobody answers them a second time, and compared byte by byte with what was
+// sent.
 #pragma once
 
 #include <array>

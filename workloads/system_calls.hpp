@@ -1,4 +1,5 @@
-// System calls that touch no network: reads of /dev/zero and writes to /dev/null in turn, as dd makes them.
+// System calls that touch no network: reads of /dev/zero and writes to /dev/null in turn, as dd
+// makes them.
 #pragma once
 
 #include <cstdint>

@@ -18,8 +18,9 @@ void UdpRequestResponse::start(core::Instant origin) {
     const auto port = static_cast<std::uint16_t>(options_.first_port + i);
     attendance_.enter();
     attendance_.enter();
-    to_.machine.scheduler().spawn({.name = "rr-server/" + std::to_string(i), .affinity = to_.affinity()},
-                                  [this, &session, port] { answer(session, port); });
+    to_.machine.scheduler().spawn(
+        {.name = "rr-server/" + std::to_string(i), .affinity = to_.affinity()},
+        [this, &session, port] { answer(session, port); });
     from_.machine.scheduler().spawn(
         {.name = "rr-client/" + std::to_string(i), .affinity = from_.affinity()},
         [this, &session, port] { ask(session, port); });

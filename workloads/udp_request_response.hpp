@@ -10,7 +10,7 @@
 namespace tapestry::workloads {
 
 struct UdpRequestResponseOptions {
-  std::size_t request_bytes = 1;   // 0 .. 65,507
+  std::size_t request_bytes = 1;  // 0 .. 65,507
   std::size_t response_bytes = 1;
   int sessions = 1;
   Window window;
@@ -19,7 +19,8 @@ struct UdpRequestResponseOptions {
 
 class UdpRequestResponse final : public Workload {
  public:
-  // A request without a response is sent again after this long, so that a lost datagram stops nobody.
+  // A request without a response is sent again after this long, so that a lost datagram stops
+  // nobody.
   static constexpr core::Nanos kRetry{1'000'000'000};
   // A server ends when its client has, and nothing has come for this long.
   static constexpr core::Nanos kPatience{50'000'000};

@@ -38,7 +38,8 @@ void UdpStream::start(core::Instant origin) {
 void UdpStream::send(Session& session, std::uint16_t port) {
   kernel::Machine& machine = from_.machine;
   std::vector<std::uint8_t> payload(options_.payload_bytes);
-  for (std::size_t i = 0; i < payload.size(); ++i) payload[i] = static_cast<std::uint8_t>(i);
+  for (std::size_t i = 0; i < payload.size(); ++i)
+    payload[i] = static_cast<std::uint8_t>(i);
   auto socket = machine.system_call([&] {
     auto opened = machine.stack().udp().open();
     opened->connect({to_.address, port});
@@ -67,7 +68,8 @@ void UdpStream::send(Session& session, std::uint16_t port) {
 void UdpStream::pause_until_due(core::Instant start, std::uint64_t sent) {
   __extension__ using Wide = unsigned __int128;
   const Wide bits = Wide{sent} * options_.payload_bytes * 8;
-  const auto due = static_cast<std::int64_t>(bits * 1'000'000'000 / options_.rate->bits_per_second());
+  const auto due =
+      static_cast<std::int64_t>(bits * 1'000'000'000 / options_.rate->bits_per_second());
   wait_until(from_.machine, start + core::Nanos{due});
 }
 

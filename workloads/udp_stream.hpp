@@ -12,11 +12,12 @@
 namespace tapestry::workloads {
 
 struct UdpStreamOptions {
-  std::size_t payload_bytes = 1472;     // 0 .. 65,507
-  int sessions = 1;                     // each with a sender, a receiver and a port of its own
+  std::size_t payload_bytes = 1472;  // 0 .. 65,507
+  int sessions = 1;                  // each with a sender, a receiver and a port of its own
   Window window;
-  std::optional<core::BitRate> rate;    // payload bits a second and session; none: as fast as it goes
-  // System calls that the sender makes per datagram, the send included: iperf3 asks select and the clock, too.
+  std::optional<core::BitRate> rate;  // payload bits a second and session; none: as fast as it goes
+  // System calls that the sender makes per datagram, the send included: iperf3 asks select and the
+  // clock, too.
   int calls_per_datagram = 1;
   std::uint16_t first_port = 5201;
 };

@@ -1,8 +1,8 @@
 // A workload: the processes that make traffic, and what they saw.
 //
-// Its threads are made before the run and end by themselves: a sender stops, a receiver gives up when nothing has
-// come for a while. Everything they report is read at settled instants of their own, so that it does not depend on
-// how charges are paid.
+// Its threads are made before the run and end by themselves: a sender stops, a receiver gives up
+// when nothing has come for a while. Everything they report is read at settled instants of their
+// own, so that it does not depend on how charges are paid.
 #pragma once
 
 #include <cstdint>
@@ -30,11 +30,11 @@ struct Outcome {
   // The measured span: after the warm-up. Throughput is what was received in it, over it.
   core::Nanos window{0};
   std::uint64_t window_packets = 0, window_bytes = 0;
-  std::optional<Latency> latency;              // absent if the workload measures none
-  std::optional<std::uint64_t> transactions;   // completed requests in the window
-  std::optional<std::uint64_t> calls;          // system calls made by a syscall workload
-  core::Nanos call_time{0};                    // ... and the time they took together
-  core::Instant finished_at{};                 // when its last thread ended
+  std::optional<Latency> latency;             // absent if the workload measures none
+  std::optional<std::uint64_t> transactions;  // completed requests in the window
+  std::optional<std::uint64_t> calls;         // system calls made by a syscall workload
+  core::Nanos call_time{0};                   // ... and the time they took together
+  core::Instant finished_at{};                // when its last thread ended
 };
 
 class Workload {
@@ -52,9 +52,7 @@ struct Place {
   net::Ipv4Address address;
   std::optional<std::size_t> cpu;
 
-  sched::CpuMask affinity() const {
-    return cpu ? sched::CpuMask{1} << *cpu : sched::kAnyCpu;
-  }
+  sched::CpuMask affinity() const { return cpu ? sched::CpuMask{1} << *cpu : sched::kAnyCpu; }
 };
 
 // The span in which a workload is measured: it starts at `origin`, and the warm-up comes first.

@@ -8,23 +8,24 @@ Hardware::Hardware(const Scenario& scenario, kernel::World& world,
                    const std::vector<kernel::Machine*>& machines)
     : scenario_(scenario), world_(world), machines_(machines), taps_(scenario.devices.size()) {
   for (const Link& link : scenario.links) {
-    links_.emplace_back(world.timeline(), world.packets(), link.name,
-                        host::sim::LinkOptions{.rate_bps = link.rate.bits_per_second(),
-                                               .delay = link.delay,
-                                               .queue_packets = static_cast<std::size_t>(link.queue),
-                                               .loss_per_billion = link.loss.parts_per_billion,
-                                               .seed = scenario.seed});
+    links_.emplace_back(
+        world.timeline(), world.packets(), link.name,
+        host::sim::LinkOptions{.rate_bps = link.rate.bits_per_second(),
+                               .delay = link.delay,
+                               .queue_packets = static_cast<std::size_t>(link.queue),
+                               .loss_per_billion = link.loss.parts_per_billion,
+                               .seed = scenario.seed});
     first_end_taken_.push_back(false);
   }
-  for (const Device& device : scenario.devices) add_device(device);
+  for (const Device& device : scenario.devices)
+    add_device(device);
   // Hosts first: what a guest attaches to has its driver by then.
   for (const bool attached : {false, true}) {
     for (std::size_t i = 0; i < scenario.devices.size(); ++i) {
       const DeviceKind& kind = scenario.devices[i].kind;
       const bool attaches = std::holds_alternative<LegacyTapDevice>(kind) ||
                             std::holds_alternative<VectorDevice>(kind);
-      if (attaches == attached)
-        std::visit([&](const auto& concrete) { wire(i, concrete); }, kind);
+      if (attaches == attached) std::visit([&](const auto& concrete) { wire(i, concrete); }, kind);
     }
   }
   for (std::size_t i = 0; i < scenario.devices.size(); ++i)
@@ -55,7 +56,8 @@ host::charged::PacketIo& Hardware::charged(std::size_t guest_device, host::Packe
   return ports_.emplace_back(inner, guest.scheduler(), guest.host()->scheduler());
 }
 
-// --- the host's side --------------------------------------------------------------------------------------------
+// --- the host's side
+// --------------------------------------------------------------------------------------------
 
 void Hardware::wire(std::size_t index, const TapDevice& tap) {
   const Device& device = scenario_.devices[index];
@@ -97,13 +99,15 @@ void Hardware::wire(std::size_t index, const NicDevice& nic) {
       transports::NicOptions{.transmit_checksum = offload, .receive_checksum = offload});
   card.set_line(driver->line());
   const std::size_t link = nic.link.index;
-  card.connect(links_[link], first_end_taken_[link] ? host::sim::Link::End::b : host::sim::Link::End::a);
+  card.connect(links_[link],
+               first_end_taken_[link] ? host::sim::Link::End::b : host::sim::Link::End::a);
   first_end_taken_[link] = true;
   devices_[index]->set_driver(*driver);
   drivers_.push_back(std::move(driver));
 }
 
-// --- the guest's side -------------------------------------------------------------------------------------------
+// --- the guest's side
+// -------------------------------------------------------------------------------------------
 
 void Hardware::wire(std::size_t index, const LegacyTapDevice& legacy) {
   // No virtual header, and no word about offloads: what an earlier user has set stays.
@@ -127,15 +131,16 @@ void Hardware::wire(std::size_t index, const VectorDevice& vector) {
                        : transports::VectorOptions::Behaviour::contract,
   };
   if (vector.coalesce)
-    options.coalesce_jiffies = std::max<std::uint64_t>(1, guest.jiffies().to_jiffies(*vector.coalesce));
+    options.coalesce_jiffies =
+        std::max<std::uint64_t>(1, guest.jiffies().to_jiffies(*vector.coalesce));
   auto driver = std::make_unique<transports::Vector>(
       environment(index), charged(index, vector_port(index, vector)), options);
   devices_[index]->set_driver(*driver);
   drivers_.push_back(std::move(driver));
 }
 
-// What UML's vector_user.c opens: descriptors with a virtual header and all offloads; sockets with a filter that
-// keeps the guest from receiving what it has sent itself.
+// What UML's vector_user.c opens: descriptors with a virtual header and all offloads; sockets with
+// a filter that keeps the guest from receiving what it has sent itself.
 host::PacketIo& Hardware::vector_port(std::size_t index, const VectorDevice& vector) {
   const std::size_t attach = vector.attach.index;
   if (vector.transport != Transport::raw) {

@@ -1,5 +1,5 @@
-// Everything of a run that is neither kernel nor workload: taps, packet sockets, cables, cards, and the drivers on
-// top of them, wired as the scenario says.
+// Everything of a run that is neither kernel nor workload: taps, packet sockets, cables, cards, and
+// the drivers on top of them, wired as the scenario says.
 #pragma once
 
 #include <deque>
@@ -53,10 +53,10 @@ class Hardware {
   const Scenario& scenario_;
   kernel::World& world_;
   const std::vector<kernel::Machine*>& machines_;
-  std::vector<net::Device*> devices_;                    // in the scenario's order
-  std::vector<std::unique_ptr<host::sim::Tap>> taps_;    // by device; null where it is none
-  std::deque<host::sim::Link> links_;                    // in the scenario's order
-  std::vector<bool> first_end_taken_;                    // by link
+  std::vector<net::Device*> devices_;                  // in the scenario's order
+  std::vector<std::unique_ptr<host::sim::Tap>> taps_;  // by device; null where it is none
+  std::deque<host::sim::Link> links_;                  // in the scenario's order
+  std::vector<bool> first_end_taken_;                  // by link
   std::deque<host::sim::Veth> veths_;
   std::deque<std::unique_ptr<host::sim::TapDescriptor>> descriptors_;
   std::deque<host::sim::PacketSocket> sockets_;

@@ -12,9 +12,12 @@ kernel::PlatformKind platform_of(Platform platform) {
 
 sched::Preemption preemption_of(Preempt preempt) {
   switch (preempt) {
-    case Preempt::none: return sched::Preemption::none;
-    case Preempt::voluntary: return sched::Preemption::voluntary;
-    case Preempt::full: break;
+    case Preempt::none:
+      return sched::Preemption::none;
+    case Preempt::voluntary:
+      return sched::Preemption::voluntary;
+    case Preempt::full:
+      break;
   }
   return sched::Preemption::full;
 }
@@ -48,8 +51,8 @@ kernel::MachineOptions machine_options(const Machine& machine,
 
 }  // namespace
 
-RunWorld::RunWorld(const Scenario& scenario, const Workload& workload, const sched::CostTable& costs,
-                   RunWorldOptions options)
+RunWorld::RunWorld(const Scenario& scenario, const Workload& workload,
+                   const sched::CostTable& costs, RunWorldOptions options)
     : scenario_(scenario),
       options_(workload),
       world_({.seed = scenario.seed, .settle_mode = options.settle_mode}) {
@@ -58,7 +61,8 @@ RunWorld::RunWorld(const Scenario& scenario, const Workload& workload, const sch
   for (std::size_t built = 0; built < scenario.machines.size();) {
     for (std::size_t i = 0; i < scenario.machines.size(); ++i) {
       const Machine& machine = scenario.machines[i];
-      if (machines_[i] != nullptr || (machine.host && machines_[machine.host->index] == nullptr)) continue;
+      if (machines_[i] != nullptr || (machine.host && machines_[machine.host->index] == nullptr))
+        continue;
       machines_[i] = &world_.add_machine(machine_options(machine, machines_), costs);
       ++built;
     }

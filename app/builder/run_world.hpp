@@ -1,7 +1,8 @@
 // The world of one run: one variant of a scenario, one of its workloads.
 //
-// Built, brought up (every device opened by a process of its machine, hosts first), then run. Destroyed in the
-// order that references need: threads first, then workload and hardware, then the kernels.
+// Built, brought up (every device opened by a process of its machine, hosts first), then run.
+// Destroyed in the order that references need: threads first, then workload and hardware, then the
+// kernels.
 #pragma once
 
 #include <memory>
@@ -24,7 +25,8 @@ struct RunWorldOptions {
 class RunWorld {
  public:
   // `scenario` and `costs` outlive it.
-  static core::Result<std::unique_ptr<RunWorld>> build(const Scenario& scenario, const Workload& workload,
+  static core::Result<std::unique_ptr<RunWorld>> build(const Scenario& scenario,
+                                                       const Workload& workload,
                                                        const sched::CostTable& costs,
                                                        RunWorldOptions options);
   ~RunWorld();

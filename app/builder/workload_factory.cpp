@@ -22,11 +22,13 @@ struct Factory {
     return std::nullopt;
   }
 
-  core::Result<workloads::Place> place(const Reference<Machine>& machine, std::optional<int> cpu) const {
+  core::Result<workloads::Place> place(const Reference<Machine>& machine,
+                                       std::optional<int> cpu) const {
     const auto device = addressed_device(machine.index);
     if (!device)
       return core::Error{"machine " + machine.name + " has no device with an address to use"};
-    workloads::Place place{*machines[machine.index], scenario.devices[*device].address->address, {}};
+    workloads::Place place{
+        *machines[machine.index], scenario.devices[*device].address->address, {}};
     if (cpu) place.cpu = static_cast<std::size_t>(*cpu);
     return place;
   }
@@ -50,7 +52,8 @@ struct Factory {
         .rate = options.rate,
         .calls_per_datagram = options.calls_per_datagram,
     };
-    return MadeWorkload{std::make_unique<workloads::UdpStream>(both->first, both->second, made), {}};
+    return MadeWorkload{std::make_unique<workloads::UdpStream>(both->first, both->second, made),
+                        {}};
   }
 
   core::Result<MadeWorkload> operator()(const UdpRequestResponseWorkload& options) const {
@@ -80,10 +83,10 @@ struct Factory {
   core::Result<MadeWorkload> operator()(const SyscallWorkload& options) const {
     workloads::Place on{*machines[options.on.index], {}, {}};
     if (options.cpu) on.cpu = static_cast<std::size_t>(*options.cpu);
-    return MadeWorkload{
-        std::make_unique<workloads::SystemCalls>(
-            on, workloads::SystemCallsOptions{.bytes = options.size.count(), .count = options.count}),
-        {}};
+    return MadeWorkload{std::make_unique<workloads::SystemCalls>(
+                            on, workloads::SystemCallsOptions{.bytes = options.size.count(),
+                                                              .count = options.count}),
+                        {}};
   }
 
   core::Result<MadeWorkload> operator()(const ReplayWorkload& options) const {
@@ -93,16 +96,21 @@ struct Factory {
     for (const ReplaySide& side : options.sides) {
       const auto device = addressed_device(side.machine.index);
       if (!device)
-        return core::Error{"machine " + side.machine.name + " has no device with an address to replay on"};
+        return core::Error{"machine " + side.machine.name +
+                           " has no device with an address to replay on"};
       sides.push_back({side.source, *machines[side.machine.index], hardware.device(*device)});
     }
-    workloads::ReplayOptions made{.scale_millionths = options.scale.millionths, .loop = options.loop};
-    if (options.timing == ReplayTiming::scaled) made.timing = workloads::ReplayOptions::Timing::scaled;
-    if (options.timing == ReplayTiming::fixed) made.timing = workloads::ReplayOptions::Timing::fixed;
+    workloads::ReplayOptions made{.scale_millionths = options.scale.millionths,
+                                  .loop = options.loop};
+    if (options.timing == ReplayTiming::scaled)
+      made.timing = workloads::ReplayOptions::Timing::scaled;
+    if (options.timing == ReplayTiming::fixed)
+      made.timing = workloads::ReplayOptions::Timing::fixed;
     if (options.rate) made.rate = *options.rate;
     std::string warning = file->warning;
-    return MadeWorkload{std::make_unique<workloads::Replay>(std::move(sides), std::move(*file), made),
-                        std::move(warning)};
+    return MadeWorkload{
+        std::make_unique<workloads::Replay>(std::move(sides), std::move(*file), made),
+        std::move(warning)};
   }
 };
 

@@ -1,8 +1,8 @@
 #include "app/cli/cli.hpp"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <unistd.h>
+#include <CLI/CLI.hpp>
 
 #include "app/cli/commands.hpp"
 #include "app/version.hpp"
@@ -88,7 +88,8 @@ int run_command_line(int argc, char** argv) {
 
   std::vector<std::string> files;
   std::vector<std::string> overrides;
-  CLI::App* check = app.add_subcommand("check", "read scenarios and report what is wrong with them");
+  CLI::App* check =
+      app.add_subcommand("check", "read scenarios and report what is wrong with them");
   check->add_option("FILE", files, "scenarios; - for standard input")->required();
   check->add_option("--set", overrides, "path=value: change them")->allow_extra_args(false);
 

@@ -1,8 +1,9 @@
 // The command line: tapestry run | check | list | verify.
 //
 // Results go to standard output, everything else to standard error. Exit codes:
-//   0 good; 1 an expectation failed; 2 usage or scenario error; 3 host or internal error; 4 not deterministic;
-//   124 a time limit, or a run that makes no progress; 130 interrupted, with partial results
+//   0 good; 1 an expectation failed; 2 usage or scenario error; 3 host or internal error; 4 not
+//   deterministic; 124 a time limit, or a run that makes no progress; 130 interrupted, with partial
+//   results
 #pragma once
 
 namespace tapestry::app {

@@ -79,11 +79,15 @@ std::string first_difference(const RunResult& one, const RunResult& other) {
 
 int exit_code_of(const RunReport& report) {
   switch (report.ending) {
-    case Ending::complete: return kGood;
-    case Ending::interrupted: return kInterrupted;
+    case Ending::complete:
+      return kGood;
+    case Ending::interrupted:
+      return kInterrupted;
     case Ending::timed_out:
-    case Ending::stuck: return kWatchdog;
-    case Ending::failed: break;
+    case Ending::stuck:
+      return kWatchdog;
+    case Ending::failed:
+      break;
   }
   return kHostError;
 }
@@ -106,9 +110,15 @@ int run_scenario_command(const RunArguments& arguments) {
   const Provenance provenance = provenance_of(arguments);
   std::string text;
   switch (arguments.format) {
-    case Format::table: text = print_table(*file, report, judged, provenance); break;
-    case Format::json: text = print_json(*file, report, judged, provenance); break;
-    case Format::csv: text = print_csv(*file, report, provenance); break;
+    case Format::table:
+      text = print_table(*file, report, judged, provenance);
+      break;
+    case Format::json:
+      text = print_json(*file, report, judged, provenance);
+      break;
+    case Format::csv:
+      text = print_csv(*file, report, provenance);
+      break;
   }
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
     fmt::print(stderr, "error: the results could not be written\n");
@@ -117,14 +127,17 @@ int run_scenario_command(const RunArguments& arguments) {
   for (const RunResult& result : report.results)
     if (!result.warning.empty()) fmt::print(stderr, "warning: {}\n", result.warning);
   if (!report.error.empty()) fmt::print(stderr, "error: {}\n", report.error);
-  if (report.ending == Ending::interrupted) fmt::print(stderr, "interrupted: results are partial\n");
+  if (report.ending == Ending::interrupted)
+    fmt::print(stderr, "interrupted: results are partial\n");
   if (const int code = exit_code_of(report); code != kGood) return code;
-  const bool all_hold = std::all_of(judged.begin(), judged.end(),
-                                    [](const JudgedExpectation& one) { return one.verdict.passed; });
+  const bool all_hold = std::all_of(judged.begin(), judged.end(), [](const JudgedExpectation& one) {
+    return one.verdict.passed;
+  });
   return all_hold ? kGood : kExpectationFailed;
 }
 
-int check_command(const std::vector<std::string>& files, const std::vector<std::string>& overrides) {
+int check_command(const std::vector<std::string>& files,
+                  const std::vector<std::string>& overrides) {
   int code = kGood;
   for (const std::string& file : files) {
     const LoadedScenario loaded = load(file, overrides);
@@ -134,7 +147,8 @@ int check_command(const std::vector<std::string>& files, const std::vector<std::
       continue;
     }
     std::size_t runs = 0;
-    for (const Scenario& scenario : loaded.scenario->variants) runs += scenario.workloads.size();
+    for (const Scenario& scenario : loaded.scenario->variants)
+      runs += scenario.workloads.size();
     fmt::print("{}: good: {} variants, {} runs\n", file, loaded.scenario->variants.size(), runs);
   }
   return code;
@@ -149,10 +163,12 @@ int list_command(const std::string& what) {
     std::sort(paths.begin(), paths.end());
     for (const auto& path : paths) {
       const LoadedScenario loaded = load(path.string(), {});
-      fmt::print("{:<40} {}\n", path.string(), loaded.scenario ? loaded.scenario->title : "(not valid)");
+      fmt::print("{:<40} {}\n", path.string(),
+                 loaded.scenario ? loaded.scenario->title : "(not valid)");
     }
   } else if (what == "metrics") {
-    for (const MetricHelp& metric : metric_table()) fmt::print("{:<26} {}\n", metric.name, metric.help);
+    for (const MetricHelp& metric : metric_table())
+      fmt::print("{:<26} {}\n", metric.name, metric.help);
   } else if (what == "kernels") {
     for (const char* version : {"2.6.22", "2.6.36", "3.7", "4.18", "5.5", "6.1", "6.13", "6.18"})
       if (const auto era = kernel::era_of(version)) fmt::print("{}\n", era->name);
@@ -163,11 +179,12 @@ int list_command(const std::string& what) {
         std::string range;
         if (!attribute.low.empty() || !attribute.high.empty())
           range = fmt::format(" [{} .. {}]", attribute.low, attribute.high);
-        const std::string assumed = attribute.required         ? " (required)"
-                                    : attribute.assumed.empty() ? ""
-                                                                : " (default " + attribute.assumed + ")";
-        fmt::print("  {:<22} {:<9} {}{}{}\n", attribute.name, type_name(attribute.type), attribute.help, range,
-                   assumed);
+        const std::string assumed = attribute.required ? " (required)"
+                                    : attribute.assumed.empty()
+                                        ? ""
+                                        : " (default " + attribute.assumed + ")";
+        fmt::print("  {:<22} {:<9} {}{}{}\n", attribute.name, type_name(attribute.type),
+                   attribute.help, range, assumed);
       }
     }
   }
@@ -201,9 +218,9 @@ int verify_command(const RunArguments& arguments) {
     }
     for (std::size_t i = 0; i < report.results.size(); ++i) {
       if (report.results[i].fingerprint == first->results[i].fingerprint) continue;
-      fmt::print(stderr, "error: {}.{} differs between \"{}\" and \"{}\"{}\n", report.results[i].variant,
-                 report.results[i].workload, kAttempts[0].name, attempt.name,
-                 first_difference(first->results[i], report.results[i]));
+      fmt::print(stderr, "error: {}.{} differs between \"{}\" and \"{}\"{}\n",
+                 report.results[i].variant, report.results[i].workload, kAttempts[0].name,
+                 attempt.name, first_difference(first->results[i], report.results[i]));
       return kNotDeterministic;
     }
   }

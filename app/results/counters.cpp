@@ -37,7 +37,8 @@ Counters Counters::read(RunWorld& run) {
     counters.usage.push_back(machine->usage());
     counters.system_calls.push_back(machine->system_calls());
     std::uint64_t interrupts = 0;
-    for (const auto& line : machine->interrupts().lines()) interrupts += line->delivered();
+    for (const auto& line : machine->interrupts().lines())
+      interrupts += line->delivered();
     counters.interrupts.push_back(interrupts);
     for (std::size_t cpu = 0; cpu < machine->scheduler().cpus(); ++cpu) {
       counters.context_switches += machine->scheduler().cpu(cpu).context_switches();
@@ -47,9 +48,11 @@ Counters Counters::read(RunWorld& run) {
   for (net::Device* device : run.hardware().devices()) {
     if (auto* vector = dynamic_cast<transports::Vector*>(&device->driver()))
       count_napi(counters, vector->napi());
-    if (auto* nic = dynamic_cast<transports::Nic*>(&device->driver())) count_napi(counters, nic->napi());
+    if (auto* nic = dynamic_cast<transports::Nic*>(&device->driver()))
+      count_napi(counters, nic->napi());
   }
-  for (const host::charged::PacketIo& port : run.hardware().ports()) counters.port += port.figures();
+  for (const host::charged::PacketIo& port : run.hardware().ports())
+    counters.port += port.figures();
   counters.ledger = run.world().packets().close();
   return counters;
 }

@@ -49,7 +49,8 @@ void add_outcome(Collection& all, const workloads::Outcome& outcome) {
 
 void add_ledger(Collection& all, const core::Balance& ledger) {
   for (std::size_t i = 0; i < core::kOrigins; ++i)
-    all.add(fmt::format("created by {}", core::name_of(static_cast<core::Origin>(i))), ledger.created[i]);
+    all.add(fmt::format("created by {}", core::name_of(static_cast<core::Origin>(i))),
+            ledger.created[i]);
   for (std::size_t i = 0; i < core::kOutcomes; ++i)
     all.add(std::string(core::name_of(static_cast<core::Outcome>(i))), ledger.ended[i]);
   for (std::size_t i = 0; i < core::kDropReasons; ++i)
@@ -89,7 +90,8 @@ void add_machine(Collection& all, kernel::Machine& machine) {
     all.add(cpu_name + " softnet dropped", softnet.dropped);
     all.add(cpu_name + " softnet time_squeeze", softnet.time_squeeze);
     for (std::size_t vector = 0; vector < irq::kVectors; ++vector)
-      all.add(fmt::format("{} softirq {}", cpu_name, irq::vector_name(static_cast<irq::Vector>(vector))),
+      all.add(fmt::format("{} softirq {}", cpu_name,
+                          irq::vector_name(static_cast<irq::Vector>(vector))),
               machine.softirqs().runs(cpu, static_cast<irq::Vector>(vector)));
   }
 }
@@ -105,8 +107,9 @@ void add_device(Collection& all, net::Device& device) {
   all.add(name + "tx_bytes", figures.tx_bytes);
   all.add(name + "tx_dropped", figures.tx_dropped);
   all.add(name + "tx_errors", figures.tx_errors);
-  device.driver().for_each_statistic(
-      [&](std::string_view statistic, std::uint64_t value) { all.add(name + std::string(statistic), value); });
+  device.driver().for_each_statistic([&](std::string_view statistic, std::uint64_t value) {
+    all.add(name + std::string(statistic), value);
+  });
 }
 
 void add_port(Collection& all, const host::charged::PortFigures& port) {
@@ -134,7 +137,8 @@ std::vector<NamedCounter> collect(RunWorld& run, const RunResult& result, const 
     add_usage(all, run.machines()[i]->name(), after.usage[i]);
     add_machine(all, *run.machines()[i]);
   }
-  for (net::Device* device : run.hardware().devices()) add_device(all, *device);
+  for (net::Device* device : run.hardware().devices())
+    add_device(all, *device);
   add_port(all, after.port);
   return counters;
 }

@@ -66,13 +66,17 @@ void add_port(Summary& summary) {
   if (calls > 0) {
     const std::uint64_t frames =
         port.send_frames + port.receive_frames - was.send_frames - was.receive_frames;
-    const std::uint64_t bytes = port.send_bytes + port.receive_bytes - was.send_bytes - was.receive_bytes;
+    const std::uint64_t bytes =
+        port.send_bytes + port.receive_bytes - was.send_bytes - was.receive_bytes;
     const std::uint64_t empty = port.empty_receives - was.empty_receives;
     summary.set("syscalls", calls);
-    summary.set_ratio("packets_per_syscall", static_cast<double>(frames), static_cast<double>(calls));
+    summary.set_ratio("packets_per_syscall", static_cast<double>(frames),
+                      static_cast<double>(calls));
     summary.set_ratio("bytes_per_syscall", static_cast<double>(bytes), static_cast<double>(calls));
-    summary.set_ratio("syscalls_per_packet", static_cast<double>(calls), static_cast<double>(frames));
-    summary.set_ratio("batch_mean", static_cast<double>(frames), static_cast<double>(calls - empty));
+    summary.set_ratio("syscalls_per_packet", static_cast<double>(calls),
+                      static_cast<double>(frames));
+    summary.set_ratio("batch_mean", static_cast<double>(frames),
+                      static_cast<double>(calls - empty));
   } else {
     summary.set_ratio("batch_mean",
                       static_cast<double>(summary.after.poll_packets - summary.before.poll_packets),
@@ -80,7 +84,8 @@ void add_port(Summary& summary) {
   }
 }
 
-void add_machine(Summary& summary, std::size_t machine, const std::string& name, double elapsed_ns) {
+void add_machine(Summary& summary, std::size_t machine, const std::string& name,
+                 double elapsed_ns) {
   if (elapsed_ns <= 0) return;
   const sched::Usage usage = summary.after.usage[machine] - summary.before.usage[machine];
   const auto percent = [&](core::Nanos spent) {
@@ -104,11 +109,12 @@ void add_machine(Summary& summary, std::size_t machine, const std::string& name,
 void add_drops(Summary& summary) {
   std::uint64_t drops = 0;
   for (std::size_t reason = 0; reason < core::kDropReasons; ++reason) {
-    const std::uint64_t packets =
-        summary.after.ledger.dropped[reason].packets - summary.before.ledger.dropped[reason].packets;
+    const std::uint64_t packets = summary.after.ledger.dropped[reason].packets -
+                                  summary.before.ledger.dropped[reason].packets;
     if (packets == 0) continue;
     drops += packets;
-    summary.result.drops.emplace_back(core::name_of(static_cast<core::DropReason>(reason)), packets);
+    summary.result.drops.emplace_back(core::name_of(static_cast<core::DropReason>(reason)),
+                                      packets);
   }
   summary.set("drops", drops);
 }
@@ -131,8 +137,7 @@ RunResult summarise(RunWorld& run, const Counters& before, const Counters& after
   summary.set("context_switches", after.context_switches - before.context_switches);
   summary.set("time_squeeze", after.time_squeeze - before.time_squeeze);
   add_drops(summary);
-  const core::Instant end =
-      summary.result.finished ? summary.result.outcome.finished_at : after.at;
+  const core::Instant end = summary.result.finished ? summary.result.outcome.finished_at : after.at;
   const auto elapsed_ns = static_cast<double>((end - run.origin()).count());
   for (std::size_t machine = 0; machine < machine_names.size(); ++machine)
     add_machine(summary, machine, machine_names[machine], elapsed_ns);

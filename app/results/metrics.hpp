@@ -1,7 +1,9 @@
-// The figures of one run: what a scenario's metrics are computed from, and the metrics (docs/output.md).
+// The figures of one run: what a scenario's metrics are computed from, and the metrics
+// (docs/output.md).
 //
-// Counters and CPU time are of the whole run, from the workload's start to its end: at both instants nothing is
-// owed, so that they don't depend on how charges are paid. Rates and latencies are of the measured window.
+// Counters and CPU time are of the whole run, from the workload's start to its end: at both
+// instants nothing is owed, so that they don't depend on how charges are paid. Rates and latencies
+// are of the measured window.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +21,13 @@ namespace tapestry::app {
 // Counters of a world at one instant.
 struct Counters {
   core::Instant at{};
-  std::vector<sched::Usage> usage;                // by machine, in the scenario's order
-  std::vector<std::uint64_t> system_calls;        // likewise: by processes of the machine
-  std::vector<std::uint64_t> interrupts;          // likewise: device interrupts handled
+  std::vector<sched::Usage> usage;          // by machine, in the scenario's order
+  std::vector<std::uint64_t> system_calls;  // likewise: by processes of the machine
+  std::vector<std::uint64_t> interrupts;    // likewise: device interrupts handled
   std::uint64_t context_switches = 0;
   std::uint64_t time_squeeze = 0;
-  std::uint64_t polls = 0, poll_packets = 0;      // NAPI polls of device drivers that did work
-  host::charged::PortFigures port;                // of all guest ports together
+  std::uint64_t polls = 0, poll_packets = 0;  // NAPI polls of device drivers that did work
+  host::charged::PortFigures port;            // of all guest ports together
   core::Balance ledger;
 
   static Counters read(RunWorld& run);
@@ -42,13 +44,14 @@ struct RunResult {
   std::string variant;
   std::string workload;
   workloads::Outcome outcome;
-  bool finished = false;              // the workload came to its end
-  std::vector<std::string> waiting;   // if not: who waits for what
+  bool finished = false;             // the workload came to its end
+  std::vector<std::string> waiting;  // if not: who waits for what
   std::map<std::string, MetricValue> metrics;
   // CPU time by context, in percent of one CPU: "guest user", ...
   std::vector<std::pair<std::string, double>> cpu;
   std::vector<std::pair<std::string, std::uint64_t>> drops;  // by reason, only those that occurred
-  std::vector<NamedCounter> counters;  // whatever two equal runs agree on; the fingerprint hashes them
+  std::vector<NamedCounter>
+      counters;  // whatever two equal runs agree on; the fingerprint hashes them
   std::string fingerprint;
   std::string warning;
 };

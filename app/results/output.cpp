@@ -53,11 +53,11 @@ std::vector<JudgedExpectation> judge_all(const ScenarioFile& file, const RunRepo
   std::vector<JudgedExpectation> judged;
   for (const Expectation& expectation : file.expectations) {
     // What was left out on purpose is not judged.
-    const bool ran = std::all_of(expectation.metrics.begin(), expectation.metrics.end(),
-                                 [&](const MetricName& name) {
-                                   const auto variant = metrics.find(name.variant);
-                                   return variant != metrics.end() && variant->second.contains(name.workload);
-                                 });
+    const bool ran = std::all_of(
+        expectation.metrics.begin(), expectation.metrics.end(), [&](const MetricName& name) {
+          const auto variant = metrics.find(name.variant);
+          return variant != metrics.end() && variant->second.contains(name.workload);
+        });
     if (ran) judged.push_back({expectation, judge(expectation, metrics, file.published)});
   }
   return judged;
@@ -75,10 +75,12 @@ std::string print_json(const ScenarioFile& file, const RunReport& report,
     row["finished"] = result.finished;
     row["fingerprint"] = result.fingerprint;
     Json metrics = Json::object();
-    for (const auto& [name, value] : result.metrics) metrics[name] = number(value);
+    for (const auto& [name, value] : result.metrics)
+      metrics[name] = number(value);
     row["metrics"] = metrics;
     Json drops = Json::object();
-    for (const auto& [reason, packets] : result.drops) drops[reason] = packets;
+    for (const auto& [reason, packets] : result.drops)
+      drops[reason] = packets;
     row["drops_by_reason"] = drops;
     Json published = Json::object();
     for (const Published& figure : file.published)
@@ -98,7 +100,8 @@ std::string print_json(const ScenarioFile& file, const RunReport& report,
   return document.dump(2) + "\n";
 }
 
-std::string print_csv(const ScenarioFile& file, const RunReport& report, const Provenance& provenance) {
+std::string print_csv(const ScenarioFile& file, const RunReport& report,
+                      const Provenance& provenance) {
   std::string text = "run,scenario,commit,fingerprint,variant,workload,metric,value,published\n";
   std::size_t run = 0;
   for (const RunResult& result : report.results) {

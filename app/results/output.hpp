@@ -27,6 +27,7 @@ std::string print_table(const ScenarioFile& file, const RunReport& report,
                         const std::vector<JudgedExpectation>& judged, const Provenance& provenance);
 std::string print_json(const ScenarioFile& file, const RunReport& report,
                        const std::vector<JudgedExpectation>& judged, const Provenance& provenance);
-std::string print_csv(const ScenarioFile& file, const RunReport& report, const Provenance& provenance);
+std::string print_csv(const ScenarioFile& file, const RunReport& report,
+                      const Provenance& provenance);
 
 }  // namespace tapestry::app

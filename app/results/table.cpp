@@ -25,7 +25,10 @@ std::string scaled(double value) {
     value /= 1000;
     ++prefix;
   }
-  const int decimals = prefix == 0 && value == std::floor(value) ? 0 : value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
+  const int decimals = prefix == 0 && value == std::floor(value) ? 0
+                       : value < 9.995                           ? 2
+                       : value < 99.95                           ? 1
+                                                                 : 0;
   return fmt::format("{:.{}f}{}", value, decimals, kPrefixes[prefix]);
 }
 
@@ -50,17 +53,18 @@ std::vector<std::string> workloads_of(const RunReport& report) {
 }
 
 std::string traffic_block(const RunReport& report, const std::string& workload) {
-  std::string text = fmt::format("\n{:<11}{:>8} {:>8} {:>6} {:>7} {:>6} {:>9} {:>9} {:>6}\n", workload,
-                                 "bit/s", "pkt/call", "B/call", "irqs", "batch", "p50", "p99", "drops");
+  std::string text =
+      fmt::format("\n{:<11}{:>8} {:>8} {:>6} {:>7} {:>6} {:>9} {:>9} {:>6}\n", workload, "bit/s",
+                  "pkt/call", "B/call", "irqs", "batch", "p50", "p99", "drops");
   for (const RunResult& result : report.results) {
     if (result.workload != workload) continue;
-    text += fmt::format("{:<11.11}{:>8} {:>8} {:>6} {:>7} {:>6} {:>9} {:>9} {:>6}\n", "  " + result.variant,
-                        scaled(value_of(result, "throughput_bps")),
-                        fixed(value_of(result, "packets_per_syscall"), 2),
-                        scaled(value_of(result, "bytes_per_syscall")),
-                        scaled(value_of(result, "interrupts")), fixed(value_of(result, "batch_mean"), 1),
-                        duration(value_of(result, "latency_p50_ns")),
-                        duration(value_of(result, "latency_p99_ns")), scaled(value_of(result, "drops")));
+    text += fmt::format(
+        "{:<11.11}{:>8} {:>8} {:>6} {:>7} {:>6} {:>9} {:>9} {:>6}\n", "  " + result.variant,
+        scaled(value_of(result, "throughput_bps")),
+        fixed(value_of(result, "packets_per_syscall"), 2),
+        scaled(value_of(result, "bytes_per_syscall")), scaled(value_of(result, "interrupts")),
+        fixed(value_of(result, "batch_mean"), 1), duration(value_of(result, "latency_p50_ns")),
+        duration(value_of(result, "latency_p99_ns")), scaled(value_of(result, "drops")));
   }
   return text;
 }
@@ -107,7 +111,8 @@ std::string drops_block(const RunReport& report) {
   std::string text;
   for (const RunResult& result : report.results)
     for (const auto& [reason, packets] : result.drops)
-      text += fmt::format("  {:<24} {:<42} {:>9}\n", result.variant + "." + result.workload, reason, packets);
+      text += fmt::format("  {:<24} {:<42} {:>9}\n", result.variant + "." + result.workload, reason,
+                          packets);
   return text.empty() ? text : "\nDrops by reason\n" + text;
 }
 
@@ -121,7 +126,8 @@ std::string published_block(const ScenarioFile& file, const RunReport& report) {
   };
   for (const Published& figure : file.published) {
     for (const RunResult& result : report.results) {
-      if (figure.name.variant != result.variant || figure.name.workload != result.workload) continue;
+      if (figure.name.variant != result.variant || figure.name.workload != result.workload)
+        continue;
       const auto ours = value_of(result, figure.name.metric);
       if (!ours) continue;
       text += fmt::format("  {:<44.44} {:>9} {:>9} {:>6.2f}\n", figure.name.to_string(),
@@ -130,21 +136,25 @@ std::string published_block(const ScenarioFile& file, const RunReport& report) {
     }
   }
   if (text.empty()) return text;
-  text = fmt::format("\n  {:<44} {:>9} {:>9} {:>6}\n", "published figures beside ours", "published", "ours",
-                     "ratio") + text;
-  for (const std::string& words : notes) text += "  Source: " + words + "\n";
+  text = fmt::format("\n  {:<44} {:>9} {:>9} {:>6}\n", "published figures beside ours", "published",
+                     "ours", "ratio") +
+         text;
+  for (const std::string& words : notes)
+    text += "  Source: " + words + "\n";
   return text;
 }
 
 }  // namespace
 
 std::string print_table(const ScenarioFile& file, const RunReport& report,
-                        const std::vector<JudgedExpectation>& judged, const Provenance& provenance) {
+                        const std::vector<JudgedExpectation>& judged,
+                        const Provenance& provenance) {
   std::string text = file.title + "\n";
   for (const std::string& workload : workloads_of(report)) {
-    const bool calls = std::any_of(report.results.begin(), report.results.end(), [&](const RunResult& r) {
-      return r.workload == workload && r.metrics.contains("call_mean_ns");
-    });
+    const bool calls =
+        std::any_of(report.results.begin(), report.results.end(), [&](const RunResult& r) {
+          return r.workload == workload && r.metrics.contains("call_mean_ns");
+        });
     text += calls ? call_block(report, workload) : traffic_block(report, workload);
   }
   text += cpu_block(report) + drops_block(report) + published_block(file, report);
@@ -156,8 +166,8 @@ std::string print_table(const ScenarioFile& file, const RunReport& report,
   }
   if (!judged.empty())
     text += fmt::format("\nExpectations: {} of {} hold\n{}", passed, judged.size(), failures);
-  text += fmt::format("\n{} {} ({}), seed {}, costs {}, fingerprint {}\n", provenance.scenario, version(),
-                      commit(), file.variants.front().seed, file.variants.front().costs,
+  text += fmt::format("\n{} {} ({}), seed {}, costs {}, fingerprint {}\n", provenance.scenario,
+                      version(), commit(), file.variants.front().seed, file.variants.front().costs,
                       report.fingerprint);
   return text;
 }

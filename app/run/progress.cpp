@@ -18,7 +18,8 @@ void Progress::show(const std::string& run, const core::Timeline& timeline) {
   const double wall = std::chrono::duration<double>(now - begun_).count();
   const double simulated = static_cast<double>(core::nanos_since_start(timeline.now())) / 1e9;
   const double ratio = wall > 0 ? simulated / wall : 0;
-  fmt::print(stderr, "\r\033[K{:<28.28} {:9.3f} s simulated, {:8.2f} s per second", run, simulated, ratio);
+  fmt::print(stderr, "\r\033[K{:<28.28} {:9.3f} s simulated, {:8.2f} s per second", run, simulated,
+             ratio);
   std::fflush(stderr);
   on_screen_ = true;
 }

@@ -26,7 +26,10 @@ using WallClock = std::chrono::steady_clock;
 class Runner {
  public:
   Runner(const ScenarioFile& file, const RunnerOptions& options)
-      : file_(file), options_(options), progress_(options.progress), signals_(io_, SIGINT, SIGTERM) {
+      : file_(file),
+        options_(options),
+        progress_(options.progress),
+        signals_(io_, SIGINT, SIGTERM) {
     signals_.async_wait([this](const boost::system::error_code& error, int) {
       if (!error) report_.ending = Ending::interrupted;
     });
@@ -93,13 +96,15 @@ class Runner {
       const bool over = advance(run, scenario, name);
       const Counters after = Counters::read(run);
       std::vector<std::string> machines;
-      for (const Machine& machine : scenario.machines) machines.push_back(machine.name);
+      for (const Machine& machine : scenario.machines)
+        machines.push_back(machine.name);
       RunResult result = summarise(run, before, after, machines);
       result.variant = scenario.variant;
       result.workload = workload.name;
       report_.results.push_back(std::move(result));
       if (!after.ledger.balanced)
-        return fail(Ending::failed, name + ": packets are missing from the ledger\n" + after.ledger.text);
+        return fail(Ending::failed,
+                    name + ": packets are missing from the ledger\n" + after.ledger.text);
       for (const auto& capture : captures)
         if (std::string lost = capture->close(); !lost.empty()) return fail(Ending::failed, lost);
       return over;
@@ -122,19 +127,22 @@ class Runner {
       progress_.show(name, run.world().timeline());
       if (why == sched::Hub::Stop::quiet) {
         if (run.workload().finished()) return true;
-        return fail(Ending::stuck, name + ": nothing is left to happen, but the workload is not over" +
-                                       who_waits(run));
+        return fail(
+            Ending::stuck,
+            name + ": nothing is left to happen, but the workload is not over" + who_waits(run));
       }
       if (until == stop) {
         if (scenario.stop || run.workload().finished()) return true;
-        return fail(Ending::stuck, name + ": the workload is not over after an hour" + who_waits(run));
+        return fail(Ending::stuck,
+                    name + ": the workload is not over after an hour" + who_waits(run));
       }
     }
   }
 
   static std::string who_waits(RunWorld& run) {
     std::string lines;
-    for (const std::string& line : run.world().blocked_threads()) lines += "\n  " + line;
+    for (const std::string& line : run.world().blocked_threads())
+      lines += "\n  " + line;
     return lines;
   }
 
@@ -151,13 +159,14 @@ class Runner {
       }
       auto writer = observe::PcapWriter::create(path_for(request.path), how.snap_length);
       if (!writer) return fail(Ending::failed, writer.error().message);
-      captures.push_back(
-          std::make_unique<observe::Capture>(run.hardware().device(*point), std::move(*writer), how));
+      captures.push_back(std::make_unique<observe::Capture>(run.hardware().device(*point),
+                                                            std::move(*writer), how));
     }
     return true;
   }
 
-  static std::optional<std::size_t> capture_point(const Scenario& scenario, const std::string& device) {
+  static std::optional<std::size_t> capture_point(const Scenario& scenario,
+                                                  const std::string& device) {
     if (device.empty())
       return scenario.captures.empty() ? 0 : scenario.captures.front().device.index;
     for (std::size_t i = 0; i < scenario.devices.size(); ++i)

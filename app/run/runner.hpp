@@ -1,7 +1,7 @@
 // Runs a scenario: every chosen variant with every chosen workload, each in a world of its own.
 //
-// The simulation advances in slices of virtual time; in between, signals, the progress line and the time limit get
-// their turn on an io_context. Slices change no result.
+// The simulation advances in slices of virtual time; in between, signals, the progress line and the
+// time limit get their turn on an io_context. Slices change no result.
 #pragma once
 
 #include <chrono>
@@ -16,7 +16,8 @@
 namespace tapestry::app {
 
 struct CaptureRequest {
-  std::string device;  // "host.tap0"; empty: the scenario's first capture point, else its first device
+  std::string
+      device;  // "host.tap0"; empty: the scenario's first capture point, else its first device
   std::string path;
 };
 

@@ -1,5 +1,6 @@
-// The whole simulator on its hottest path: a UDP stream of 1472 bytes over a 10 Gb/s link between two machines, both
-// with driver, rings, interrupts, NAPI, stack and CPU accounting, payload copied at both ends.
+// The whole simulator on its hottest path: a UDP stream of 1472 bytes over a 10 Gb/s link between
+// two machines, both with driver, rings, interrupts, NAPI, stack and CPU accounting, payload copied
+// at both ends.
 //
 //   stream [PACKETS] [checked] [timers=N] [pcap=FILE] [settle=always]
 //
@@ -33,10 +34,16 @@ double cpu_seconds() {
 }
 
 struct End {
-  End(kernel::World& world, const sched::CostTable& costs, const char* name, std::uint32_t number, bool checked)
-      : machine(world.add_machine(
-            {.name = name, .era = *kernel::era_of("6.1"), .cpus = 2, .hz = 250, .host = nullptr, .stack = {}, .softirq = {}},
-            costs)),
+  End(kernel::World& world, const sched::CostTable& costs, const char* name, std::uint32_t number,
+      bool checked)
+      : machine(world.add_machine({.name = name,
+                                   .era = *kernel::era_of("6.1"),
+                                   .cpus = 2,
+                                   .hz = 250,
+                                   .host = nullptr,
+                                   .stack = {},
+                                   .softirq = {}},
+                                  costs)),
         device(machine.stack().add_device({.name = "eth0", .mac = net::MacAddress::local(number)})),
         card(world.timeline(), world.packets(),
              {.receive_interval = std::chrono::microseconds(20),
@@ -45,14 +52,15 @@ struct End {
               .receive_checksum = !checked}),
         transmit(card.port().transmit_doorbell, machine.scheduler()),
         receive(card.port().receive_doorbell, machine.scheduler()),
-        driver({device, machine.stack().allocator(), machine.interrupts(), machine.napi(), machine.tasklets(),
-                machine.jiffies()},
+        driver({device, machine.stack().allocator(), machine.interrupts(), machine.napi(),
+                machine.tasklets(), machine.jiffies()},
                {card.port().transmit_ring, card.port().receive_ring, transmit, receive},
                {.transmit_checksum = !checked, .receive_checksum = !checked}) {
     device.set_driver(driver);
     card.set_line(driver.line());
     machine.stack().set_address(device, {address(number), 24});
-    machine.scheduler().spawn({.name = "up"}, [this] { machine.system_call([this] { device.open(); }); });
+    machine.scheduler().spawn({.name = "up"},
+                              [this] { machine.system_call([this] { device.open(); }); });
   }
   static net::Ipv4Address address(std::uint32_t number) { return {0x0a010100u + number}; }
 
@@ -77,12 +85,18 @@ int main(int argc, char** argv) {
   std::string table = "scenarios/costs/xeon-2018.yaml";
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
-    if (argument == "checked") checked = true;
-    else if (argument == "settle=always") mode = sched::SettleMode::always;
-    else if (argument.starts_with("timers=")) timers = std::strtoull(argument.c_str() + 7, nullptr, 10);
-    else if (argument.starts_with("pcap=")) pcap = argument.substr(5);
-    else if (argument.starts_with("costs=")) table = argument.substr(6);
-    else packets = std::strtoull(argument.c_str(), nullptr, 10);
+    if (argument == "checked")
+      checked = true;
+    else if (argument == "settle=always")
+      mode = sched::SettleMode::always;
+    else if (argument.starts_with("timers="))
+      timers = std::strtoull(argument.c_str() + 7, nullptr, 10);
+    else if (argument.starts_with("pcap="))
+      pcap = argument.substr(5);
+    else if (argument.starts_with("costs="))
+      table = argument.substr(6);
+    else
+      packets = std::strtoull(argument.c_str(), nullptr, 10);
   }
   const auto costs = sched::load_cost_table(table);
   if (!costs) {
@@ -99,17 +113,21 @@ int main(int argc, char** argv) {
   std::deque<sched::Timer> idle;
   for (std::size_t i = 0; i < timers; ++i) {
     idle.emplace_back(&idle_timer, nullptr);
-    idle.back().arm_uncharged(left.machine.scheduler().cpu(i % 2), world.timeline().now() + std::chrono::hours(1) + core::Nanos{static_cast<std::int64_t>(i)});
+    idle.back().arm_uncharged(
+        left.machine.scheduler().cpu(i % 2),
+        world.timeline().now() + std::chrono::hours(1) + core::Nanos{static_cast<std::int64_t>(i)});
   }
   std::unique_ptr<observe::Capture> capture;
   if (!pcap.empty()) {
     auto writer = observe::PcapWriter::create(pcap);
     if (!writer) return 3;
-    capture = std::make_unique<observe::Capture>(right.device, std::move(*writer), observe::CaptureOptions{});
+    capture = std::make_unique<observe::Capture>(right.device, std::move(*writer),
+                                                 observe::CaptureOptions{});
   }
   // 1,538 bytes of slot at 10 Gb/s: 1,230.4 ns.
   const auto duration = core::Nanos{static_cast<std::int64_t>(packets) * 12304 / 10};
-  workloads::UdpStream stream({left.machine, End::address(1), 0}, {right.machine, End::address(2), 1},
+  workloads::UdpStream stream({left.machine, End::address(1), 0},
+                              {right.machine, End::address(2), 1},
                               {.window = {.warmup = {}, .duration = duration}, .rate = {}});
   const double begun = cpu_seconds();
   stream.start(world.timeline().now());
@@ -119,12 +137,15 @@ int main(int argc, char** argv) {
   const std::uint64_t received = outcome.flows[0].received_packets;
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  std::printf("stream packets=%lu lost=%lu cpu_s=%.4f ns_per_packet=%.1f packets_per_cpu_s=%.0f maxrss_kb=%ld "
-              "rx_irqs=%lu finished=%d\n",
-              received, outcome.flows[0].sent_packets - received, spent,
-              spent * 1e9 / static_cast<double>(received), static_cast<double>(received) / spent, usage.ru_maxrss,
-              right.driver.line().delivered(), stream.finished());
-  for (sched::Timer& timer : idle) timer.cancel_uncharged();
+  std::printf(
+      "stream packets=%lu lost=%lu cpu_s=%.4f ns_per_packet=%.1f packets_per_cpu_s=%.0f "
+      "maxrss_kb=%ld "
+      "rx_irqs=%lu finished=%d\n",
+      received, outcome.flows[0].sent_packets - received, spent,
+      spent * 1e9 / static_cast<double>(received), static_cast<double>(received) / spent,
+      usage.ru_maxrss, right.driver.line().delivered(), stream.finished());
+  for (sched::Timer& timer : idle)
+    timer.cancel_uncharged();
   world.unwind();
   return stream.finished() ? 0 : 1;
 }

@@ -1,6 +1,8 @@
-// A guest's CPU is a thread of its host: what the host does in between is stolen, to the nanosecond.
+// A guest's CPU is a thread of its host: what the host does in between is stolen, to the
+// nanosecond.
 //
-// Each timeline has one guest thread that needs 1,000 ns, and says when it was done and how much was stolen.
+// Each timeline has one guest thread that needs 1,000 ns, and says when it was done and how much
+// was stolen.
 #include <catch2/catch.hpp>
 
 #include <functional>
@@ -24,12 +26,14 @@ struct Stolen {
 // An interrupt of the host that takes `cost` at `at`.
 struct HostInterrupt final : irq::InterruptHandler {
   HostInterrupt(kernel::Machine& host, Nanos at, Nanos takes)
-      : machine(host), cost(takes), line(host.interrupts().add_line("disk", irq::Trigger::edge, *this)) {
+      : machine(host),
+        cost(takes),
+        line(host.interrupts().add_line("disk", irq::Trigger::edge, *this)) {
     core::Timeline& timeline = host.world().timeline();
     const core::ActorId disk = timeline.add_actor("disk", core::Phase::device);
-    timeline.events().push(core::kStart + at, disk,
-                           [](void* self, std::uint64_t) { static_cast<HostInterrupt*>(self)->line.raise(); },
-                           this);
+    timeline.events().push(
+        core::kStart + at, disk,
+        [](void* self, std::uint64_t) { static_cast<HostInterrupt*>(self)->line.raise(); }, this);
   }
   void interrupt() override { machine.cpu().owe(Work::application, cost); }
 
@@ -41,9 +45,11 @@ struct HostInterrupt final : irq::InterruptHandler {
 struct Nested {
   explicit Nested(sched::SettleMode mode, sched::CostTable table = sched::CostTable::zero())
       : costs(std::move(table)), world({.settle_mode = mode}) {
-    host = &world.add_machine(
-        {.name = "host", .era = *kernel::era_of("6.18"), .cpus = 2, .preemption = sched::Preemption::full},
-        costs);
+    host = &world.add_machine({.name = "host",
+                               .era = *kernel::era_of("6.18"),
+                               .cpus = 2,
+                               .preemption = sched::Preemption::full},
+                              costs);
     guest = &world.add_machine({.name = "guest",
                                 .platform = kernel::PlatformKind::uml,
                                 .era = *kernel::era_of("6.1"),
@@ -56,7 +62,8 @@ struct Nested {
   Stolen run(std::vector<Nanos> pieces) {
     Stolen result;
     guest->scheduler().spawn({.name = "task"}, [&, pieces] {
-      for (const Nanos piece : pieces) guest->cpu().owe(Work::application, piece);
+      for (const Nanos piece : pieces)
+        guest->cpu().owe(Work::application, piece);
       result.done = guest->cpu().now(guest->cpu().settle()) - core::kStart;
       result.stolen = guest->uml()->stolen();
     });
@@ -79,7 +86,8 @@ void check(const Stolen& result, std::int64_t done_ns, std::int64_t stolen_ns) {
 }
 
 TEST_CASE("a guest on a quiet host loses nothing") {
-  for (const auto mode : kModes) check(Nested(mode).run({Nanos{1000}}), 1000, 0);
+  for (const auto mode : kModes)
+    check(Nested(mode).run({Nanos{1000}}), 1000, 0);
 }
 
 TEST_CASE("a host interrupt in the middle of a guest's work is stolen whole") {
@@ -130,7 +138,8 @@ TEST_CASE("a host interrupt after the end steals nothing from what was done") {
   }
 }
 
-TEST_CASE("two host interrupts, the second while the first is handled, are stolen one after the other") {
+TEST_CASE(
+    "two host interrupts, the second while the first is handled, are stolen one after the other") {
   for (const auto mode : kModes) {
     Nested nested(mode);
     HostInterrupt disk(*nested.host, Nanos{400}, Nanos{250});
