@@ -42,6 +42,8 @@ void PhysicalTime::kick(Cpu&, Cpu& cpu) {
   auto arrive = [](void* target, std::uint64_t) {
     Cpu& there = *static_cast<Cpu*>(target);
     --static_cast<PhysicalTime&>(there.time()).ipis_in_flight_;
+    // Not before the interrupt: when a CPU notices must not depend on how finely its work is paid.
+    if (there.current() != nullptr) there.set_need_resched();
     there.raise_local(LocalInterrupt::resched);
   };
   hub_.timeline().events().push(hub_.timeline().now() + ipi_latency_, ipi_actor_, arrive, &cpu, 0);

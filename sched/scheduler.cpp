@@ -186,7 +186,6 @@ void Scheduler::make_ready(Thread& thread, Cpu* waker) {
   } else {
     waker->charge(Work::resched_ipi);
     waker->settle();
-    if (running != nullptr) target.need_resched_ = true;
     target.time_.kick(*waker, target);
   }
 }

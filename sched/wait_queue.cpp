@@ -64,13 +64,22 @@ WaitQueue::Deadline::Deadline(WaitQueue& queue, Scheduler& scheduler, core::Inst
   if (at != core::kNever) timer_.arm(scheduler.cpu(), at);
 }
 
-WaitQueue::Deadline::~Deadline() { timer_.cancel_uncharged(); }
+WaitQueue::Deadline::~Deadline() {
+  if (gone_ != nullptr) *gone_ = true;
+  timer_.cancel_uncharged();
+}
 
 void WaitQueue::Deadline::expire(void* argument, std::uint64_t) {
   Deadline& deadline = *static_cast<Deadline*>(argument);
   Scheduler& scheduler = deadline.thread_.scheduler();
+  // While the wake-up is paid for, another CPU may wake the thread, and it leaves with its
+  // deadline.
+  bool gone = false;
+  deadline.gone_ = &gone;
   scheduler.cpu().charge(Work::wakeup);
   scheduler.cpu().settle();
+  if (gone) return;
+  deadline.gone_ = nullptr;
   deadline.passed_ = true;
   if (deadline.queue_.remove(deadline.thread_))
     scheduler.make_ready(deadline.thread_, &scheduler.cpu());

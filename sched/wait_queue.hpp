@@ -62,6 +62,7 @@ class WaitQueue {
     Thread& thread_;
     Timer timer_;
     bool passed_ = false;
+    bool* gone_ = nullptr;  // set while it expires: told if its thread leaves meanwhile
   };
 
   void block(Scheduler& scheduler);

@@ -50,6 +50,39 @@ TEST_CASE("A wake-up at any nanosecond around the look and the sleep is not lost
   }
 }
 
+// The deadline expires on the CPU that armed it, and pays for its wake-up there, 100 ns long.
+// Meanwhile a thread of another CPU wakes the waiter, whose own CPU is busy: it goes on elsewhere
+// and is gone.
+TEST_CASE("A waiter may be woken and leave while its deadline expires on another CPU") {
+  const auto mode = GENERATE(from_range(kSettleModes));
+  for (std::int64_t event_ns = 880; event_ns <= 1120; ++event_ns) {
+    sched::CostTable costs = sched::CostTable::zero();
+    costs.set(sched::Work::wakeup, sched::Cost{.fixed_ps = 100'000});
+    World world(mode, costs);
+    TestMachine& machine = world.add_machine({.cpus = 3});
+    auto& queue = world.make<sched::WaitQueue>("an event");
+    bool happened = false;
+    int left = 0;
+    machine.scheduler.spawn({.name = "waiter", .affinity = 0b110}, [&] {
+      queue.wait_until(machine.scheduler, core::kStart + core::Nanos{1000},
+                       [&] { return happened; });
+      ++left;
+    });
+    machine.scheduler.spawn({.name = "busy", .affinity = 0b010}, [&] {
+      machine.scheduler.sleep_until(core::kStart + core::Nanos{200});
+      World::spend(machine.cpu(), 2000);
+    });
+    machine.scheduler.spawn({.name = "waker", .affinity = 0b001}, [&] {
+      World::spend(machine.cpu(), event_ns - world.now_ns());
+      happened = true;
+      queue.wake_one(machine.cpu());
+    });
+    world.run();
+    CAPTURE(event_ns);
+    REQUIRE(left == 1);
+  }
+}
+
 TEST_CASE("A wait with a deadline ends at the event or at the deadline, whichever is first") {
   const auto mode = GENERATE(from_range(kSettleModes));
   for (std::int64_t event_ns = 990; event_ns <= 1010; ++event_ns) {
