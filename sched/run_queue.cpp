@@ -15,7 +15,8 @@ std::int64_t weight_of_nice(int nice) {
       3906,  3121,  2501,  1991,  1586,  1277,  1024,  820,   655,   526,   423,  335,  272,  215,
       172,   137,   110,   87,    70,    56,    45,    36,    29,    23,    18,   15};
   TAPESTRY_ASSERT(nice >= -20 && nice <= 19, "nice is between -20 and 19");
-  return kWeights[static_cast<std::size_t>(nice + 20)];
+  const int index = nice + 20;
+  return kWeights[static_cast<std::size_t>(index)];
 }
 
 void RunQueue::charge(Thread& thread) const {
