@@ -79,8 +79,11 @@ Verdict verdict_on(const Bytes& frame, bool in_payload) {
 TEST_CASE("A sound datagram is delivered, with padding and options too") {
   const bool in_payload = GENERATE(false, true);
   Bytes frame = good_frame();
-  SECTION("as it is") {}
-  SECTION("padded to Ethernet's minimum") { frame.resize(60); }
+  SECTION("as it is") { SUCCEED("nothing to change"); }
+  SECTION("padded to Ethernet's minimum") {
+    frame.resize(60);
+    SUCCEED("zeros behind it");
+  }
   SECTION("with options") {
     frame.insert(frame.begin() + 34, {1, 1, 1, 0});
     frame[14] = 0x46;

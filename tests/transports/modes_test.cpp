@@ -59,7 +59,10 @@ TEST_CASE("A UML driver does the same at the same instants in every settle mode"
                                            {"raw", kRaw, false}}));
   const bool napi = GENERATE(true, false);
   const auto behaviour = GENERATE(Behaviour::contract, Behaviour::uml_6_1);
-  if (kind.legacy && !(napi && behaviour == Behaviour::contract)) return;
+  if (kind.legacy && !(napi && behaviour == Behaviour::contract)) {
+    SUCCEED("the legacy driver has neither option");
+    return;
+  }
   CAPTURE(kind.name, napi, behaviour == Behaviour::contract);
   const transports::VectorOptions options{.depth = 16, .napi = napi, .behaviour = behaviour};
   const auto always = history(sched::SettleMode::always, kind.port, kind.legacy, options);
