@@ -52,7 +52,10 @@ TEST_CASE("A UML driver opens, polls, moves frames, closes and opens again, what
   const bool napi = GENERATE(false, true);
   const auto behaviour = GENERATE(Behaviour::contract, Behaviour::uml_6_1);
   CAPTURE(kind.name, vec, napi, behaviour == Behaviour::contract);
-  if (kind.legacy && (vec || napi || behaviour == Behaviour::uml_6_1)) return;
+  if (kind.legacy && (vec || napi || behaviour == Behaviour::uml_6_1)) {
+    SUCCEED("the legacy driver has none of these options");
+    return;
+  }
 
   Bench bench(mode, {.port = kind.port});
   if (kind.legacy) {
