@@ -135,8 +135,10 @@ TEST_CASE("After 10 passes the rest is left to ksoftirqd") {
 TEST_CASE("After 2 ms the rest is left to ksoftirqd, judged at the end of a pass") {
   const auto mode = GENERATE(from_range(kSettleModes));
   // The bound counts from the beginning of the run, and an equal instant is too late.
-  const auto [pass_ns, inline_passes] = GENERATE(
+  const auto row = GENERATE(
       table<std::int64_t, int>({{999'999, 2}, {999'998, 3}, {1'999'999, 1}, {300'000, 7}}));
+  const std::int64_t pass_ns = std::get<0>(row);
+  const int inline_passes = std::get<1>(row);
   Softirqs run(mode);
   int in_interrupt = 0, in_thread = 0;
   run.handle(Vector::hi, [&](sched::Cpu& cpu) {

@@ -80,15 +80,18 @@ TEST_CASE("one misspelt key anywhere in a shipped scenario is refused with its e
     std::vector<std::pair<const Value*, const Value::Entry*>> keys;
     collect_keys(*tree, keys);
     CHECK(keys.size() >= 50);
-    for (const auto& [map, entry] : keys) {
+    for (const auto& key : keys) {
+      const auto& map = key.first;
+      const auto& entry = key.second;
       const std::string typo = entry->key + entry->key.back();  // budgett
       std::string changed = text;
       changed.insert(offset_of(text, entry->key_at) + entry->key.size(), 1, entry->key.back());
       const LoadedScenario loaded = load(changed);
       const std::string expected = join_path(map->path, typo) + ": unknown key '" + typo + "'";
       const bool told = std::any_of(
-          loaded.diagnostics.begin(), loaded.diagnostics.end(), [&](const Diagnostic& d) {
-            return d.at == entry->key_at && d.text.rfind(expected, 0) == 0;
+          loaded.diagnostics.begin(), loaded.diagnostics.end(),
+          [&, at = entry->key_at](const Diagnostic& d) {  // clang 14 captures no bindings
+            return d.at == at && d.text.rfind(expected, 0) == 0;
           });
       if (!told) {
         INFO(path.filename().string()
