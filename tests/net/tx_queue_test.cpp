@@ -325,8 +325,10 @@ TEST_CASE("Closing a device under a flood ends soon") {
   core::Instant closed{};
   bool stop = false;
   run.m.process("flood", [&] {
-    for (std::uint32_t i = 0; !stop; ++i)
-      run.send(i, 1);
+    std::uint32_t number = 0;
+    const auto goes_on = [&] { return !stop; };  // set by the other thread
+    while (goes_on())
+      run.send(number++, 1);
   });
   run.m.process("closer", [&] {
     run.m.machine.scheduler.sleep_until(core::kStart + core::Nanos{1'000'000});
