@@ -130,6 +130,7 @@ bool Ipv4::make_fragments(const core::Packet& packet, std::size_t piece_bytes,
     PacketPtr fragment = stack_.packets().allocate(core::Origin::segmentation);
     if (!fragment) return false;
     const std::uint64_t id = fragment->id;
+    // NOLINTNEXTLINE(cppcoreguidelines-slicing): the marks alone are meant
     static_cast<core::PacketMarks&>(*fragment) = packet;
     fragment->id = id;
     const bool appended = fragment->append_range(packet, offset, bytes);

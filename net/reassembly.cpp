@@ -185,6 +185,7 @@ PacketPtr Reassembly::copy(std::vector<Piece>& pieces, std::size_t total) {
   PacketPtr whole = stack_.allocator().allocate(core::Origin::merging);
   if (!whole) return whole;
   const std::uint64_t id = whole->id;
+  // NOLINTNEXTLINE(cppcoreguidelines-slicing): the marks alone are meant
   static_cast<core::PacketMarks&>(*whole) = first;
   whole->id = id;
   const std::size_t header = header_bytes(first);

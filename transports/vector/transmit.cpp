@@ -26,6 +26,7 @@ net::Transmit Vector::transmit(core::PacketPtr& packet, net::TxQueue& queue) {
   if (fits) return net::Transmit::ok;
   // What found no room is lost, though there may be some now.
   queue.completed(1, length);
+  // NOLINTNEXTLINE(bugprone-use-after-move): a refused push leaves it here
   environment_.allocator.drop(std::move(packet), DropReason::full_ring);
   return net::Transmit::dropped;
 }
