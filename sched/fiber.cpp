@@ -9,10 +9,10 @@
 // reasons. The wrapper's resume has no word to hand over, so that the slot to fill travels through
 // memory, and whoever moves a fiber object tests whether it holds a stack that must be unwound:
 // beside a bare jump_fcontext there and back (tests/bench/fiber.cpp), an engine on top of it took
-// 1.2 to 1.35 times as long, this one 1.08 to 1.1 times. That unwinding throws an exception of
-// Boost's own, which ends the program in a noexcept function or a catch (...) that doesn't rethrow;
-// we cancel in the open. And a boost::context::fiber ends by returning from its entry, ours where
-// its owner says so.
+// 1.2 to 1.3 times as long where this one took 1.09 to 1.27 in the same, noisy, run (1.08 to 1.1 in
+// a calmer one). That unwinding throws an exception of Boost's own, which ends the program in a
+// noexcept function or a catch (...) that doesn't rethrow; we cancel in the open. And a
+// boost::context::fiber ends by returning from its entry, ours where its owner says so.
 #include "sched/fiber.hpp"
 
 #include <cxxabi.h>

@@ -270,9 +270,9 @@ TEST_CASE("a write fails while the interface is down, and when it is no frame") 
   bench.run([&] {
     auto reader = bench.tap.open_reader(false);
     core::PacketBatch batch(1);
-    core::PacketPtr stub = bench.world.packets.allocate(core::Origin::stack);
-    stub->put(13);
-    batch.push_back(std::move(stub));
+    core::PacketPtr runt = bench.world.packets.allocate(core::Origin::stack);
+    runt->put(13);
+    batch.push_back(std::move(runt));
     CHECK(reader->send(batch, 1).status == IoStatus::failed);
     core::consume(batch.take_front());
     bench.device.close();
