@@ -128,7 +128,8 @@ PacketPtr Packet::clone() const {
   PacketPtr copy = pool_->allocate(Origin::duplication);
   if (!copy) return copy;
   const std::uint64_t own_id = copy->id;
-  static_cast<PacketMarks&>(*copy) = *this;
+  const PacketMarks& own_marks = *this;
+  static_cast<PacketMarks&>(*copy) = own_marks;
   copy->id = own_id;
   copy->front_ = front_;
   copy->back_ = back_;

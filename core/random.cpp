@@ -3,12 +3,11 @@
 #include <limits>
 
 #include "core/assert.hpp"
+#include "core/wide.hpp"
 
 namespace tapestry::core {
 
 namespace {
-
-__extension__ using Wide = unsigned __int128;
 
 constexpr std::uint64_t kBillion = 1'000'000'000;
 

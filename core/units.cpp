@@ -8,8 +8,6 @@ namespace tapestry::core {
 
 namespace {
 
-__extension__ using Wide = unsigned __int128;
-
 // How one kind of quantity is written, and what to tell people who write it otherwise.
 struct Kind {
   const char* expected;

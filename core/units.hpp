@@ -22,6 +22,7 @@
 #include "core/assert.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
+#include "core/wide.hpp"
 
 namespace tapestry::core {
 
@@ -76,7 +77,6 @@ inline Nanos BitRate::time_for(Bytes size, std::uint64_t& remainder) const {
   std::uint64_t work = 0;
   if (__builtin_mul_overflow(size.count(), kBitNanos, &work) ||
       __builtin_add_overflow(work, remainder, &work)) [[unlikely]] {
-    __extension__ using Wide = unsigned __int128;
     const Wide wide = Wide{size.count()} * kBitNanos + remainder;
     const Wide whole = wide / bits_per_second_;
     TAPESTRY_ASSERT(whole <= static_cast<std::uint64_t>(kForever.count()), "fits virtual time");

@@ -15,7 +15,7 @@ using sched::Work;
 
 namespace {
 
-constexpr core::Nanos kSecond{1'000'000'000};
+constexpr core::Nanos kLimitInterval{1'000'000'000};
 
 // ip_tos2prio and prio2band in one, by the four values of the type of service that matter: none,
 // throughput, delay, both.
@@ -38,7 +38,7 @@ TxQueue::TxQueue(Device& device, std::size_t index, std::uint32_t length)
       bands_{core::PacketQueue(length), core::PacketQueue(length), core::PacketQueue(length)},
       requeued_(kBands * length + 1),
       has_limit_(uses_limit(device, device.stack().options())),
-      limit_(device.stack().environment().jiffies.to_jiffies(kSecond)) {}
+      limit_(device.stack().environment().jiffies.to_jiffies(kLimitInterval)) {}
 
 // --- for drivers ---------------------------------------------------------------------------------
 

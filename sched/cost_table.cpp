@@ -85,10 +85,10 @@ void CostTable::set(Work work, CostEntry entry) {
 }
 
 core::Nanos CostTable::wide_cost(const Rate& rate, std::int64_t items, std::int64_t bytes) {
-  __extension__ using Wide = __int128;
-  const Wide total_fs = Wide{rate.fixed_fs} + Wide{items} * rate.per_item_fs +
-                        Wide{bytes} * rate.per_byte_fs + kFemtosPerNano / 2;
-  const Wide total_ns = total_fs / kFemtosPerNano;
+  __extension__ using SignedWide = __int128;
+  const SignedWide total_fs = SignedWide{rate.fixed_fs} + SignedWide{items} * rate.per_item_fs +
+                              SignedWide{bytes} * rate.per_byte_fs + kFemtosPerNano / 2;
+  const SignedWide total_ns = total_fs / kFemtosPerNano;
   if (total_ns >= core::kForever.count()) return core::kForever;
   return core::Nanos{static_cast<std::int64_t>(total_ns)};
 }

@@ -193,7 +193,6 @@ class Cpu {
   RunQueue run_queue_;
   Thread* current_ = nullptr;
   FiberSlot idle_fiber_;
-  bool on_idle_fiber_ = false;
   Context idle_context_{ContextKind::idle};
   core::RandomStream random_;
   std::uint64_t context_switches_ = 0;

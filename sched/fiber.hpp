@@ -89,8 +89,12 @@ class FiberEngine {
  public:
   // Room for the deepest path of the simulator (a system call, an interrupt and softirqs on top of
   // it, down the stack to a device and into a watcher), several times over. Only what is touched
-  // takes memory.
+  // takes memory. The address sanitizer puts room around every variable.
+#ifdef TAPESTRY_ADDRESS_SANITIZER
+  static constexpr std::size_t default_stack_bytes = 256 * 1024;
+#else
   static constexpr std::size_t default_stack_bytes = 64 * 1024;
+#endif
   // Fibers that may exist at once. A stack and its guard page are two mappings, and Linux allows a
   // process vm.max_map_count of them (65530 unless raised): 4096 fibers take an eighth of that, so
   // that several worlds fit into a process.

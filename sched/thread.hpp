@@ -73,7 +73,6 @@ class Thread {
   core::Instant blocked_since_{};
   WaitQueue* queue_ = nullptr;
   Thread* next_waiter_ = nullptr;
-  bool timed_out_ = false;
 };
 
 }  // namespace tapestry::sched

@@ -49,8 +49,7 @@ core::Nanos Latency::mean() const {
 
 core::Nanos Latency::percentile(std::uint32_t share) const {
   if (count_ == 0) return core::Nanos{0};
-  __extension__ using Wide = unsigned __int128;
-  const auto rank = static_cast<std::uint64_t>((Wide{count_} * share + 99'999) / 100'000);
+  const auto rank = static_cast<std::uint64_t>((core::Wide{count_} * share + 99'999) / 100'000);
   std::uint64_t seen = 0;
   for (std::size_t index = 0; index < counts_.size(); ++index) {
     seen += counts_[index];

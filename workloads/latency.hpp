@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/time.hpp"
+#include "core/wide.hpp"
 
 namespace tapestry::workloads {
 
@@ -53,7 +54,7 @@ class Latency {
   std::uint64_t count_ = 0;
   std::int64_t min_ = 0;
   std::int64_t max_ = 0;
-  __extension__ unsigned __int128 sum_ = 0;
+  core::Wide sum_ = 0;
 };
 
 }  // namespace tapestry::workloads

@@ -5,6 +5,7 @@
 
 #include "core/assert.hpp"
 #include "core/bytes.hpp"
+#include "core/wide.hpp"
 #include "kernel/world.hpp"
 
 namespace tapestry::workloads {
@@ -17,7 +18,6 @@ constexpr std::uint16_t kArp = 0x0806;
 // How far behind the expected frame a match is looked for: more than all queues between the sides
 // can lose.
 constexpr std::size_t kLookAhead = 4096;
-__extension__ using Wide = unsigned __int128;
 
 net::MacAddress source_mac(const CapturedFrame& frame) {
   net::MacAddress mac;
@@ -88,12 +88,12 @@ core::Nanos Replay::due_of(const CapturedFrame& frame, std::uint64_t bytes_befor
       return frame.at;
     case ReplayOptions::Timing::scaled:
       return core::Nanos{
-          static_cast<std::int64_t>(Wide{static_cast<std::uint64_t>(frame.at.count())} *
+          static_cast<std::int64_t>(core::Wide{static_cast<std::uint64_t>(frame.at.count())} *
                                     options_.scale_millionths / 1'000'000)};
     case ReplayOptions::Timing::fixed:
       break;
   }
-  return core::Nanos{static_cast<std::int64_t>(Wide{bytes_before} * 8 * 1'000'000'000 /
+  return core::Nanos{static_cast<std::int64_t>(core::Wide{bytes_before} * 8 * 1'000'000'000 /
                                                options_.rate.bits_per_second())};
 }
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/bytes.hpp"
+#include "core/wide.hpp"
 
 namespace tapestry::workloads {
 
@@ -66,8 +67,7 @@ void UdpStream::send(Session& session, std::uint16_t port) {
 }
 
 void UdpStream::pause_until_due(core::Instant start, std::uint64_t sent) {
-  __extension__ using Wide = unsigned __int128;
-  const Wide bits = Wide{sent} * options_.payload_bytes * 8;
+  const core::Wide bits = core::Wide{sent} * options_.payload_bytes * 8;
   const auto due =
       static_cast<std::int64_t>(bits * 1'000'000'000 / options_.rate->bits_per_second());
   wait_until(from_.machine, start + core::Nanos{due});

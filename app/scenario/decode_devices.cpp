@@ -12,8 +12,8 @@ namespace tapestry::app {
 namespace {
 
 template <class Kind>
-void decode_kind(const Value& map, std::string_view word, Device& device,
-                 Diagnostics& diagnostics) {
+void decode_device_kind(const Value& map, std::string_view word, Device& device,
+                        Diagnostics& diagnostics) {
   const Fields<Kind>& own = kind_fields<Kind>();
   const Fields<Device>& common = device_fields(word);
   std::vector<std::string> known = {"kind"};
@@ -27,12 +27,13 @@ void decode_kind(const Value& map, std::string_view word, Device& device,
   device.kind = std::move(kind);
 }
 
-using DecodeKind = void (*)(const Value&, std::string_view, Device&, Diagnostics&);
+using DecodeDevice = void (*)(const Value&, std::string_view, Device&, Diagnostics&);
 
 // In the order of kDeviceKinds.
-constexpr std::array<DecodeKind, kDeviceKinds.size()> kDecoders = {
-    decode_kind<TapDevice>, decode_kind<LegacyTapDevice>, decode_kind<VectorDevice>,
-    decode_kind<VethDevice>, decode_kind<NicDevice>};
+constexpr std::array<DecodeDevice, kDeviceKinds.size()> kDeviceDecoders = {
+    decode_device_kind<TapDevice>, decode_device_kind<LegacyTapDevice>,
+    decode_device_kind<VectorDevice>, decode_device_kind<VethDevice>,
+    decode_device_kind<NicDevice>};
 
 // ---- line: "vec0:transport=tap,ifname=tap0,depth=128" ----
 
@@ -112,7 +113,7 @@ void decode_attributes(const Value& map, Device& device, Diagnostics& diagnostic
                         chosen->value.text);
     return;
   }
-  kDecoders[*index](map, chosen->value.text, device, diagnostics);
+  kDeviceDecoders[*index](map, chosen->value.text, device, diagnostics);
 }
 
 // Splits MACHINE.INTERFACE at its first dot; interfaces may contain further ones.

@@ -25,8 +25,8 @@ void check_timing(const Value& map, const ReplayWorkload& replay, Diagnostics& d
 }
 
 template <class Kind>
-void decode_kind(const Value& map, std::string_view word, Workload& workload,
-                 Diagnostics& diagnostics) {
+void decode_workload_kind(const Value& map, std::string_view word, Workload& workload,
+                          Diagnostics& diagnostics) {
   const Fields<Kind>& own = kind_fields<Kind>();
   std::vector<std::string> known = {"kind"};
   append_names(own, known);
@@ -39,13 +39,13 @@ void decode_kind(const Value& map, std::string_view word, Workload& workload,
   workload.kind = std::move(kind);
 }
 
-using DecodeKind = void (*)(const Value&, std::string_view, Workload&, Diagnostics&);
+using DecodeWorkload = void (*)(const Value&, std::string_view, Workload&, Diagnostics&);
 
 // In the order of kWorkloadKinds.
-constexpr std::array<DecodeKind, kWorkloadKinds.size()> kDecoders = {
-    decode_kind<ReplayWorkload>, decode_kind<UdpStreamWorkload>,
-    decode_kind<UdpRequestResponseWorkload>, decode_kind<PingWorkload>,
-    decode_kind<SyscallWorkload>};
+constexpr std::array<DecodeWorkload, kWorkloadKinds.size()> kWorkloadDecoders = {
+    decode_workload_kind<ReplayWorkload>, decode_workload_kind<UdpStreamWorkload>,
+    decode_workload_kind<UdpRequestResponseWorkload>, decode_workload_kind<PingWorkload>,
+    decode_workload_kind<SyscallWorkload>};
 
 }  // namespace
 
@@ -62,7 +62,7 @@ std::vector<Workload> decode_workloads(const Value& tree, Diagnostics& diagnosti
     } else if (chosen == nullptr) {
       report_no_kind(entry->value, "workloads", kind, diagnostics);
     } else if (const auto index = read_choice(chosen->value, kind, diagnostics)) {
-      kDecoders[*index](entry->value, chosen->value.text, workload, diagnostics);
+      kWorkloadDecoders[*index](entry->value, chosen->value.text, workload, diagnostics);
     }
     workloads.push_back(std::move(workload));
   }

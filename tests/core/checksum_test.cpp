@@ -11,7 +11,7 @@
 #include "core/packet.hpp"
 #include "tests/core/property.hpp"
 
-namespace tapestry::tests {
+namespace tapestry::tests::checksum_test {
 
 namespace {
 
@@ -143,4 +143,4 @@ TEST_CASE("numbers in network order are read back as they were written", "[core]
   CHECK(core::load_le64(&area[1]) == 0x0807060504030201);
 }
 
-}  // namespace tapestry::tests
+}  // namespace tapestry::tests::checksum_test

@@ -12,7 +12,7 @@
 #include "tests/core/property.hpp"
 #include "tests/support/abort.hpp"
 
-namespace tapestry::tests {
+namespace tapestry::tests::event_queue_test {
 
 namespace {
 
@@ -259,4 +259,4 @@ TEST_CASE("the number of pending events is bounded", "[core][events]") {
   CHECK(events.size() == events.bound());
 }
 
-}  // namespace tapestry::tests
+}  // namespace tapestry::tests::event_queue_test

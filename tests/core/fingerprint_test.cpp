@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 #include <string>
 
-namespace tapestry::tests {
+namespace tapestry::tests::fingerprint_test {
 
 namespace {
 
@@ -49,4 +49,4 @@ TEST_CASE("looking at a fingerprint does not end it", "[core][fingerprint]") {
   CHECK(fingerprint.hex() == fingerprint_of(1, 2));
 }
 
-}  // namespace tapestry::tests
+}  // namespace tapestry::tests::fingerprint_test

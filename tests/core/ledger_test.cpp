@@ -10,7 +10,7 @@
 #include "core/packet.hpp"
 #include "tests/core/property.hpp"
 
-namespace tapestry::tests {
+namespace tapestry::tests::ledger_test {
 
 namespace {
 
@@ -242,4 +242,4 @@ TEST_CASE("every drop reason has one name, and the name leads back to it", "[cor
   CHECK_FALSE(core::drop_reason_of("FULL"));
 }
 
-}  // namespace tapestry::tests
+}  // namespace tapestry::tests::ledger_test

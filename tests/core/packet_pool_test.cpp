@@ -7,7 +7,7 @@
 #include "core/packet.hpp"
 #include "tests/support/abort.hpp"
 
-namespace tapestry::tests {
+namespace tapestry::tests::packet_pool_test {
 
 namespace {
 
@@ -173,4 +173,4 @@ TEST_CASE("a pool that goes before its packets is a bug", "[core][pool]") {
              Contains("the pool outlives"));
 }
 
-}  // namespace tapestry::tests
+}  // namespace tapestry::tests::packet_pool_test

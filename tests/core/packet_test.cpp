@@ -13,7 +13,7 @@
 #include "tests/core/property.hpp"
 #include "tests/support/abort.hpp"
 
-namespace tapestry::tests {
+namespace tapestry::tests::packet_test {
 
 namespace {
 
@@ -357,4 +357,4 @@ TEST_CASE("any operations leave the bytes that a plain vector has", "[core][pack
       500);
 }
 
-}  // namespace tapestry::tests
+}  // namespace tapestry::tests::packet_test

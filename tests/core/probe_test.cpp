@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-namespace tapestry::tests {
+namespace tapestry::tests::probe_test {
 
 namespace {
 
@@ -105,4 +105,4 @@ TEST_CASE("a handle outlives its probe without harm", "[core][probe]") {
   CHECK_NOTHROW(watcher.detach());
 }
 
-}  // namespace tapestry::tests
+}  // namespace tapestry::tests::probe_test

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace tapestry::tests {
+namespace tapestry::tests::random_test {
 
 namespace {
 
@@ -120,4 +120,4 @@ TEST_CASE("an exponential gap of a huge mean does not overflow", "[core][random]
   CHECK(longest > 15);
 }
 
-}  // namespace tapestry::tests
+}  // namespace tapestry::tests::random_test

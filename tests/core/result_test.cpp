@@ -8,7 +8,7 @@
 
 #include "tests/support/abort.hpp"
 
-namespace tapestry::tests {
+namespace tapestry::tests::result_test {
 
 namespace {
 
@@ -49,4 +49,4 @@ TEST_CASE("success may have nothing to say", "[core][result]") {
   CHECK(bad.error().message == "no");
 }
 
-}  // namespace tapestry::tests
+}  // namespace tapestry::tests::result_test

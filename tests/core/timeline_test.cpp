@@ -8,7 +8,7 @@
 
 #include "tests/support/abort.hpp"
 
-namespace tapestry::tests {
+namespace tapestry::tests::timeline_test {
 
 namespace {
 
@@ -98,4 +98,4 @@ TEST_CASE("a clock saturates instead of wrapping", "[core][timeline]") {
   CHECK(core::after(Instant{Nanos{5}}, core::kForever) == core::kNever);
 }
 
-}  // namespace tapestry::tests
+}  // namespace tapestry::tests::timeline_test

@@ -8,7 +8,7 @@
 
 #include "tests/core/property.hpp"
 
-namespace tapestry::tests {
+namespace tapestry::tests::units_test {
 
 namespace {
 
@@ -234,4 +234,4 @@ TEST_CASE("a wire's time is exact however many frames pass", "[core][units]") {
   }
 }
 
-}  // namespace tapestry::tests
+}  // namespace tapestry::tests::units_test

@@ -10,7 +10,7 @@
 #include "tests/support/frames.hpp"
 #include "tests/support/world.hpp"
 
-namespace tapestry::tests {
+namespace tapestry::tests::charged_test {
 
 using host::IoStatus;
 
@@ -153,4 +153,4 @@ TEST_CASE("a guest's call is a system call of its host thread: the host works, t
   world.unwind();
 }
 
-}  // namespace tapestry::tests
+}  // namespace tapestry::tests::charged_test

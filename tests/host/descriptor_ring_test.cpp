@@ -5,7 +5,7 @@
 #include "tests/support/abort.hpp"
 #include "tests/support/frames.hpp"
 
-namespace tapestry::tests {
+namespace tapestry::tests::descriptor_ring_test {
 
 namespace {
 
@@ -86,4 +86,4 @@ TEST_CASE("who owes time must not look at a ring") {
   bench.timeline.set_debt_cell(nullptr);
 }
 
-}  // namespace tapestry::tests
+}  // namespace tapestry::tests::descriptor_ring_test

@@ -13,9 +13,9 @@ namespace tapestry::tests {
 
 class HostMachine {
  public:
-  explicit HostMachine(World& of_world, TestMachineOptions options = {})
+  explicit HostMachine(World& of_world, const TestMachineOptions& options = {})
       : world(of_world),
-        machine(of_world.add_machine(std::move(options))),
+        machine(of_world.add_machine(options)),
         copies(machine.scheduler),
         stack({machine.scheduler, machine.softirqs, machine.jiffies, machine.napi, of_world.packets,
                copies},

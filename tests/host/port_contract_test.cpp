@@ -2,7 +2,7 @@
 
 #include "tests/host/sim_ports.hpp"
 
-namespace tapestry::tests {
+namespace tapestry::tests::port_contract_test {
 
 TEST_CASE("a tap keeps the contract of packet ports") {
   const auto mode = GENERATE(from_range(kSettleModes));
@@ -35,4 +35,4 @@ TEST_CASE("the scripted port keeps the contract, with many frames a call and wit
   });
 }
 
-}  // namespace tapestry::tests
+}  // namespace tapestry::tests::port_contract_test

@@ -5,7 +5,7 @@
 #include "tests/irq/test_nic.hpp"
 #include "tests/support/world.hpp"
 
-namespace tapestry::tests {
+namespace tapestry::tests::deferred_test {
 namespace {
 
 // --- tasklets
@@ -227,4 +227,4 @@ TEST_CASE("Timers of one tick expire in one softirq, in the order of their armin
 }
 
 }  // namespace
-}  // namespace tapestry::tests
+}  // namespace tapestry::tests::deferred_test

@@ -6,7 +6,7 @@
 #include "tests/irq/test_nic.hpp"
 #include "tests/support/world.hpp"
 
-namespace tapestry::tests {
+namespace tapestry::tests::line_test {
 namespace {
 
 using irq::Trigger;
@@ -239,4 +239,4 @@ TEST_CASE("Moving a line to and fro under load loses and repeats nothing") {
 }
 
 }  // namespace
-}  // namespace tapestry::tests
+}  // namespace tapestry::tests::line_test

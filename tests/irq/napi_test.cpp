@@ -7,7 +7,7 @@
 #include "tests/irq/test_nic.hpp"
 #include "tests/support/world.hpp"
 
-namespace tapestry::tests {
+namespace tapestry::tests::napi_test {
 namespace {
 
 sched::CostTable costs_of(bool with_costs) {
@@ -313,4 +313,4 @@ TEST_CASE("A disabled instance is not scheduled and remembers nothing") {
 }
 
 }  // namespace
-}  // namespace tapestry::tests
+}  // namespace tapestry::tests::napi_test

@@ -7,7 +7,7 @@
 #include "tests/irq/test_nic.hpp"
 #include "tests/support/world.hpp"
 
-namespace tapestry::tests {
+namespace tapestry::tests::softirq_test {
 namespace {
 
 using irq::Vector;
@@ -347,4 +347,4 @@ TEST_CASE("Without the hand-over to ksoftirqd the application starves: livelock"
 }
 
 }  // namespace
-}  // namespace tapestry::tests
+}  // namespace tapestry::tests::softirq_test

@@ -7,7 +7,7 @@
 #include "net/headers.hpp"
 #include "tests/support/net_world.hpp"
 
-namespace tapestry::tests {
+namespace tapestry::tests::arp_test {
 namespace {
 
 using core::DropReason;
@@ -216,4 +216,4 @@ TEST_CASE("Nobody takes our own address, and a probe for it is answered but not 
 }
 
 }  // namespace
-}  // namespace tapestry::tests
+}  // namespace tapestry::tests::arp_test

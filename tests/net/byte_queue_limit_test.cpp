@@ -3,7 +3,7 @@
 
 #include <catch2/catch.hpp>
 
-namespace tapestry::tests {
+namespace tapestry::tests::byte_queue_limit_test {
 namespace {
 
 using net::ByteQueueLimit;
@@ -99,4 +99,4 @@ TEST_CASE("A reset limit starts from nothing") {
 }
 
 }  // namespace
-}  // namespace tapestry::tests
+}  // namespace tapestry::tests::byte_queue_limit_test

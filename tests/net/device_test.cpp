@@ -8,7 +8,7 @@
 #include "net/headers.hpp"
 #include "tests/support/net_world.hpp"
 
-namespace tapestry::tests {
+namespace tapestry::tests::device_test {
 namespace {
 
 using core::ChecksumState;
@@ -281,4 +281,4 @@ TEST_CASE("Removing a tap waits for the CPU that is in it") {
 }
 
 }  // namespace
-}  // namespace tapestry::tests
+}  // namespace tapestry::tests::device_test

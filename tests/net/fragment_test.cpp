@@ -10,7 +10,7 @@
 #include "tests/core/property.hpp"
 #include "tests/support/net_world.hpp"
 
-namespace tapestry::tests {
+namespace tapestry::tests::fragment_test {
 namespace {
 
 using core::DropReason;
@@ -257,4 +257,4 @@ TEST_CASE("Whatever the length, the MTU and the order, what arrives is what was 
 }
 
 }  // namespace
-}  // namespace tapestry::tests
+}  // namespace tapestry::tests::fragment_test

@@ -8,7 +8,7 @@
 #include "net/ping.hpp"
 #include "tests/support/net_world.hpp"
 
-namespace tapestry::tests {
+namespace tapestry::tests::icmp_test {
 namespace {
 
 using net::PingSocket;
@@ -161,4 +161,4 @@ TEST_CASE(
 }
 
 }  // namespace
-}  // namespace tapestry::tests
+}  // namespace tapestry::tests::icmp_test

@@ -9,7 +9,7 @@
 #include "net/ping.hpp"
 #include "tests/support/net_world.hpp"
 
-namespace tapestry::tests {
+namespace tapestry::tests::ipv4_test {
 namespace {
 
 using core::DropReason;
@@ -206,4 +206,4 @@ TEST_CASE("Addresses are printed as everybody prints them") {
 }
 
 }  // namespace
-}  // namespace tapestry::tests
+}  // namespace tapestry::tests::ipv4_test

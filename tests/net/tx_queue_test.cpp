@@ -7,7 +7,7 @@
 #include "sched/guards.hpp"
 #include "tests/support/net_world.hpp"
 
-namespace tapestry::tests {
+namespace tapestry::tests::tx_queue_test {
 namespace {
 
 using core::DropReason;
@@ -347,4 +347,4 @@ TEST_CASE("Closing a device under a flood ends soon") {
 }
 
 }  // namespace
-}  // namespace tapestry::tests
+}  // namespace tapestry::tests::tx_queue_test

@@ -6,7 +6,7 @@
 #include "sched/guards.hpp"
 #include "tests/support/net_world.hpp"
 
-namespace tapestry::tests {
+namespace tapestry::tests::udp_buffers_test {
 namespace {
 
 using net::Endpoint;
@@ -185,4 +185,4 @@ TEST_CASE("A deadline of now does not wait, a later one waits as long") {
 }
 
 }  // namespace
-}  // namespace tapestry::tests
+}  // namespace tapestry::tests::udp_buffers_test

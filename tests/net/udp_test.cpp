@@ -7,7 +7,7 @@
 #include "net/headers.hpp"
 #include "tests/support/net_world.hpp"
 
-namespace tapestry::tests {
+namespace tapestry::tests::udp_test {
 namespace {
 
 using net::Endpoint;
@@ -240,4 +240,4 @@ TEST_CASE("What becomes of a checksum between two machines") {
 }
 
 }  // namespace
-}  // namespace tapestry::tests
+}  // namespace tapestry::tests::udp_test

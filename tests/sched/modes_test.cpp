@@ -5,7 +5,7 @@
 
 #include "tests/sched/random_program.hpp"
 
-namespace tapestry::tests {
+namespace tapestry::tests::modes_test {
 namespace {
 
 // The lines around the first difference, or nothing.
@@ -33,4 +33,4 @@ TEST_CASE("Random programs have the same history in every settle mode") {
 }
 
 }  // namespace
-}  // namespace tapestry::tests
+}  // namespace tapestry::tests::modes_test

@@ -8,7 +8,7 @@
 #include "tests/irq/test_nic.hpp"
 #include "tests/support/world.hpp"
 
-namespace tapestry::tests {
+namespace tapestry::tests::scheduler_test {
 namespace {
 
 using sched::Preemption;
@@ -300,4 +300,4 @@ TEST_CASE("Every nanosecond of a CPU is idle, or in some context; none is counte
 }
 
 }  // namespace
-}  // namespace tapestry::tests
+}  // namespace tapestry::tests::scheduler_test

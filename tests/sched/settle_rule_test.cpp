@@ -7,7 +7,7 @@
 #include "sched/wait_queue.hpp"
 #include "tests/support/world.hpp"
 
-namespace tapestry::tests {
+namespace tapestry::tests::settle_rule_test {
 namespace {
 
 using irq::Trigger;
@@ -320,4 +320,4 @@ TEST_CASE("A thread that still owes does not block before it has looked again") 
 }
 
 }  // namespace
-}  // namespace tapestry::tests
+}  // namespace tapestry::tests::settle_rule_test

@@ -5,7 +5,7 @@
 
 #include "tests/support/world.hpp"
 
-namespace tapestry::tests {
+namespace tapestry::tests::spin_test {
 namespace {
 
 sched::CostTable spin_costs() {
@@ -113,4 +113,4 @@ TEST_CASE("A long spin takes few steps") {
 }
 
 }  // namespace
-}  // namespace tapestry::tests
+}  // namespace tapestry::tests::spin_test

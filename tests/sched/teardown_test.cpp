@@ -10,7 +10,7 @@
 #include "tests/sched/random_program.hpp"
 #include "tests/support/world.hpp"
 
-namespace tapestry::tests {
+namespace tapestry::tests::teardown_test {
 namespace {
 
 TEST_CASE("A loop that looks for ever without spending time is named") {
@@ -141,4 +141,4 @@ TEST_CASE("Two worlds in one process take turns and don't disturb each other") {
 }
 
 }  // namespace
-}  // namespace tapestry::tests
+}  // namespace tapestry::tests::teardown_test

@@ -6,7 +6,7 @@
 #include "tests/irq/test_nic.hpp"
 #include "tests/support/world.hpp"
 
-namespace tapestry::tests {
+namespace tapestry::tests::wait_queue_test {
 namespace {
 
 TEST_CASE("A wake-up at any nanosecond around the look and the sleep is not lost") {
@@ -165,4 +165,4 @@ TEST_CASE("A thread that is woken for nothing waits on, at the end of its queue"
 }
 
 }  // namespace
-}  // namespace tapestry::tests
+}  // namespace tapestry::tests::wait_queue_test

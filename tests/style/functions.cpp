@@ -4,6 +4,8 @@
 #include <cctype>
 #include <regex>
 
+#include "tests/style/source.hpp"
+
 namespace tapestry::tests {
 
 namespace {
@@ -11,7 +13,6 @@ namespace {
 enum class Opens { kContainer, kFunction, kInitializer };
 
 bool is_space(char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; }
-bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
 std::string trimmed(std::string_view text) {
   while (!text.empty() && is_space(text.front()))

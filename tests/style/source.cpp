@@ -12,8 +12,6 @@ namespace tapestry::tests {
 
 namespace {
 
-bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
-
 // Walks once over a text and blanks what is not code; line ends stay.
 class Blanker {
  public:
@@ -89,6 +87,8 @@ class Blanker {
 };
 
 }  // namespace
+
+bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
 Source make_source(std::string path, std::string text) {
   std::string code = Blanker(text).run();

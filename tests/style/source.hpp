@@ -31,4 +31,7 @@ std::vector<Source> read_sources(const std::string& root, const std::string& fol
 
 std::string read_file(const std::string& path);
 
+// Whether c can stand in an identifier.
+bool is_word(char c);
+
 }  // namespace tapestry::tests

@@ -6,7 +6,7 @@
 
 #include "tests/style/functions.hpp"
 
-namespace tapestry::tests {
+namespace tapestry::tests::source_test {
 
 namespace {
 
@@ -88,4 +88,4 @@ TEST_CASE("functions are found, and measured from their head to their closing br
   CHECK(functions_in(row.text) == row.functions);
 }
 
-}  // namespace tapestry::tests
+}  // namespace tapestry::tests::source_test

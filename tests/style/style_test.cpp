@@ -9,7 +9,7 @@
 
 #include "tests/style/rules.hpp"
 
-namespace tapestry::tests {
+namespace tapestry::tests::style_test {
 
 namespace {
 
@@ -203,4 +203,4 @@ TEST_CASE("every source keeps the rules, and every exception is needed", "[style
   }
 }
 
-}  // namespace tapestry::tests
+}  // namespace tapestry::tests::style_test

@@ -91,8 +91,6 @@ const std::vector<Ban> kBans = {
      .inside = kDrivers},
 };
 
-bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
-
 bool below(const std::vector<std::string>& folders, const std::string& path) {
   return std::ranges::any_of(folders, [&](const auto& folder) { return path.starts_with(folder); });
 }

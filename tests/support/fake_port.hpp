@@ -119,7 +119,8 @@ class FakePort final : public host::PacketIo {
     if (!capabilities_.multi_send && count > 1) count = 1;
     const host::IoResult result = decide_send(count);
     for (std::size_t i = 0; i < result.count; ++i) {
-      sent_.push_back({bytes_of(batch[i]), batch[i]});
+      const core::PacketMarks& marks = batch[i];
+      sent_.push_back({bytes_of(batch[i]), marks});
       if (!capabilities_.vnet_header) forget_marks(sent_.back().marks);
     }
     if (result.status == host::IoStatus::would_block) was_refused_ = true;

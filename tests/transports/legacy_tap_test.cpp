@@ -1,7 +1,7 @@
 // UML's first driver: one call a packet, and nothing is tried twice.
 #include "tests/transports/driver_bench.hpp"
 
-namespace tapestry::tests {
+namespace tapestry::tests::legacy_tap_test {
 namespace {
 
 TEST_CASE("The legacy driver reads frame by frame in the interrupt handler, until there is none") {
@@ -122,4 +122,4 @@ TEST_CASE("A tap that cannot be read any more takes a legacy device down, once a
 }
 
 }  // namespace
-}  // namespace tapestry::tests
+}  // namespace tapestry::tests::legacy_tap_test

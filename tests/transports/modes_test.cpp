@@ -3,7 +3,7 @@
 
 #include "tests/transports/driver_bench.hpp"
 
-namespace tapestry::tests {
+namespace tapestry::tests::modes_test {
 namespace {
 
 // Traffic both ways with a host that refuses in between, as numbers: every call, every frame, every
@@ -71,4 +71,4 @@ TEST_CASE("A UML driver does the same at the same instants in every settle mode"
 }
 
 }  // namespace
-}  // namespace tapestry::tests
+}  // namespace tapestry::tests::modes_test

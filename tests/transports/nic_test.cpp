@@ -5,7 +5,7 @@
 #include "host/sim/nic.hpp"
 #include "tests/transports/fake_card.hpp"
 
-namespace tapestry::tests {
+namespace tapestry::tests::nic_test {
 namespace {
 
 TEST_CASE("A card's burst is polled in whole budgets and one rest, for one interrupt") {
@@ -296,4 +296,4 @@ TEST_CASE("Two machines with cards on a wire: every frame arrives, in order, in 
 }
 
 }  // namespace
-}  // namespace tapestry::tests
+}  // namespace tapestry::tests::nic_test

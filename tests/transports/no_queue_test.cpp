@@ -3,7 +3,7 @@
 
 #include "tests/transports/driver_bench.hpp"
 
-namespace tapestry::tests {
+namespace tapestry::tests::no_queue_test {
 namespace {
 
 struct Kind {
@@ -119,4 +119,4 @@ TEST_CASE("tx-usecs is in whole ticks, and at least one") {
 }
 
 }  // namespace
-}  // namespace tapestry::tests
+}  // namespace tapestry::tests::no_queue_test

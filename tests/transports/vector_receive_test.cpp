@@ -1,7 +1,7 @@
 // The vector driver's way in: polls, calls, buffers, and when it stops looking.
 #include "tests/transports/driver_bench.hpp"
 
-namespace tapestry::tests {
+namespace tapestry::tests::vector_receive_test {
 namespace {
 
 using transports::Vector;
@@ -214,4 +214,4 @@ TEST_CASE("netpoll sends what waits and receives nothing") {
 }
 
 }  // namespace
-}  // namespace tapestry::tests
+}  // namespace tapestry::tests::vector_receive_test

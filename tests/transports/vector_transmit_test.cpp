@@ -2,7 +2,7 @@
 // or nothing.
 #include "tests/transports/driver_bench.hpp"
 
-namespace tapestry::tests {
+namespace tapestry::tests::vector_transmit_test {
 namespace {
 
 using transports::Vector;
@@ -361,4 +361,4 @@ TEST_CASE("The watchdog wakes the queue and tries again") {
 }
 
 }  // namespace
-}  // namespace tapestry::tests
+}  // namespace tapestry::tests::vector_transmit_test

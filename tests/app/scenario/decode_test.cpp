@@ -7,7 +7,7 @@
 
 #include "tests/app/scenario/scenario_text.hpp"
 
-namespace tapestry::tests {
+namespace tapestry::tests::decode_test {
 
 using namespace app;
 using namespace std::chrono_literals;
@@ -230,4 +230,4 @@ TEST_CASE("many faults are found in one go", "[app][scenario]") {
   CHECK(said(load(text)).size() == 6);
 }
 
-}  // namespace tapestry::tests
+}  // namespace tapestry::tests::decode_test

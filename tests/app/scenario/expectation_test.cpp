@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace tapestry::tests {
+namespace tapestry::tests::expectation_test {
 
 using namespace app;
 
@@ -161,4 +161,4 @@ TEST_CASE("a text that is no expectation is refused at the place where it stops 
   CHECK(parse_expectation(std::string(500, '-') + "1 < 2").error.find("nested more than 50") == 0);
 }
 
-}  // namespace tapestry::tests
+}  // namespace tapestry::tests::expectation_test

@@ -6,7 +6,7 @@
 
 #include "tests/app/scenario/scenario_text.hpp"
 
-namespace tapestry::tests {
+namespace tapestry::tests::guards_test {
 
 using namespace app;
 using namespace std::string_literals;
@@ -79,4 +79,4 @@ TEST_CASE("a scenario of more than 256 KiB is refused before it is read", "[app]
   CHECK(guarded.refusal->text == "the scenario is larger than 256 KiB");
 }
 
-}  // namespace tapestry::tests
+}  // namespace tapestry::tests::guards_test

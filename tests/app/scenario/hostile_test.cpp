@@ -10,7 +10,7 @@
 #include "core/random.hpp"
 #include "tests/app/scenario/scenario_text.hpp"
 
-namespace tapestry::tests {
+namespace tapestry::tests::hostile_test {
 
 using namespace app;
 
@@ -169,4 +169,4 @@ TEST_CASE("shipped scenarios with random bytes changed never bring the loader do
   }
 }
 
-}  // namespace tapestry::tests
+}  // namespace tapestry::tests::hostile_test

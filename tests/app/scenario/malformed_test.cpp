@@ -10,7 +10,7 @@
 
 #include "app/scenario/loader.hpp"
 
-namespace tapestry::tests {
+namespace tapestry::tests::malformed_test {
 namespace {
 
 using namespace app;
@@ -200,4 +200,4 @@ TEST_CASE("no message about a malformed scenario spans lines or is empty", "[app
   }
 }
 
-}  // namespace tapestry::tests
+}  // namespace tapestry::tests::malformed_test

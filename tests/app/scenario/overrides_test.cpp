@@ -7,7 +7,7 @@
 
 #include "tests/app/scenario/scenario_text.hpp"
 
-namespace tapestry::tests {
+namespace tapestry::tests::overrides_test {
 
 using namespace app;
 
@@ -118,4 +118,4 @@ TEST_CASE("the second faulty override is known by its number", "[app][scenario]"
   CHECK(lines.front().rfind("--set:2:6: error:", 0) == 0);
 }
 
-}  // namespace tapestry::tests
+}  // namespace tapestry::tests::overrides_test

@@ -6,7 +6,7 @@
 
 #include "tests/app/scenario/scenario_text.hpp"
 
-namespace tapestry::tests {
+namespace tapestry::tests::rules_test {
 
 using namespace app;
 
@@ -124,4 +124,4 @@ TEST_CASE("a file that cannot be read is a fault like others", "[app][scenario]"
         std::vector<std::string>{"file:1:1: error: a folder, not a scenario file"});
 }
 
-}  // namespace tapestry::tests
+}  // namespace tapestry::tests::rules_test

@@ -8,7 +8,7 @@
 #include "app/scenario/address.hpp"
 #include "app/scenario/names.hpp"
 
-namespace tapestry::tests {
+namespace tapestry::tests::scalar_test {
 
 using namespace app;
 
@@ -112,4 +112,4 @@ TEST_CASE("names are short and plain", "[app][scenario]") {
   CHECK_FALSE(is_interface_name("sixteen-bytes-xx"));
 }
 
-}  // namespace tapestry::tests
+}  // namespace tapestry::tests::scalar_test

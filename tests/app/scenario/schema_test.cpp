@@ -15,7 +15,7 @@
 #include "app/scenario/yaml_reader.hpp"
 #include "tests/app/scenario/scenario_text.hpp"
 
-namespace tapestry::tests {
+namespace tapestry::tests::schema_test {
 
 using namespace app;
 
@@ -152,4 +152,4 @@ TEST_CASE("a fault of the base that every variant covers up is still found", "[a
             "file:9:37: error: devices.guest.vec0.depth: 'many' is of the wrong type here"});
 }
 
-}  // namespace tapestry::tests
+}  // namespace tapestry::tests::schema_test

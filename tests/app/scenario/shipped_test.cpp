@@ -11,7 +11,7 @@
 #include "app/scenario/yaml_reader.hpp"
 #include "tests/app/scenario/scenario_text.hpp"
 
-namespace tapestry::tests {
+namespace tapestry::tests::shipped_test {
 
 using namespace app;
 
@@ -137,4 +137,4 @@ TEST_CASE("the flagship has its variants, workloads and pins", "[app][scenario]"
   CHECK(variants == std::vector<std::string>{"legacy", "tap", "hybrid", "raw"});
 }
 
-}  // namespace tapestry::tests
+}  // namespace tapestry::tests::shipped_test

@@ -7,7 +7,7 @@
 
 #include "tests/app/scenario/scenario_text.hpp"
 
-namespace tapestry::tests {
+namespace tapestry::tests::variants_test {
 
 using namespace app;
 
@@ -155,4 +155,4 @@ TEST_CASE("a fault of the base is told once, a fault of a variant with its name"
             "(in variant b)"});
 }
 
-}  // namespace tapestry::tests
+}  // namespace tapestry::tests::variants_test

@@ -6,7 +6,7 @@
 
 #include "tests/app/scenario/scenario_text.hpp"
 
-namespace tapestry::tests {
+namespace tapestry::tests::vector_line_test {
 
 using namespace app;
 
@@ -127,4 +127,4 @@ TEST_CASE("a fault in a line is reported at its place in the file", "[app][scena
         std::vector<std::string>{"file:9:40: error: devices.guest.vec0.line: 'ifname' is missing"});
 }
 
-}  // namespace tapestry::tests
+}  // namespace tapestry::tests::vector_line_test

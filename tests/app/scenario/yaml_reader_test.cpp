@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace tapestry::tests {
+namespace tapestry::tests::yaml_reader_test {
 
 using namespace app;
 
@@ -140,4 +140,4 @@ TEST_CASE("a value of the command line is placed in its argument", "[app][scenar
   CHECK(to_string(tree->items[1].find("a")->value.at, "f") == "--set:3:18");
 }
 
-}  // namespace tapestry::tests
+}  // namespace tapestry::tests::yaml_reader_test

@@ -5,7 +5,7 @@
 
 #include "tests/support/frames.hpp"
 
-namespace tapestry::tests {
+namespace tapestry::tests::link_test {
 
 using host::sim::Link;
 using host::sim::LinkOptions;
@@ -136,4 +136,4 @@ TEST_CASE("a frame to nobody is lost with a reason") {
   CHECK(packets.close().dropped_for(core::DropReason::link_down).packets == 1);
 }
 
-}  // namespace tapestry::tests
+}  // namespace tapestry::tests::link_test

@@ -7,7 +7,7 @@
 #include "tests/support/frames.hpp"
 #include "tests/support/world.hpp"
 
-namespace tapestry::tests {
+namespace tapestry::tests::nic_test {
 
 using host::sim::Link;
 using host::sim::LinkOptions;
@@ -301,4 +301,4 @@ TEST_CASE("a NIC finishes the checksums that are left to it") {
   core::deliver(std::move(packet));
 }
 
-}  // namespace tapestry::tests
+}  // namespace tapestry::tests::nic_test

@@ -9,7 +9,7 @@
 #include "tests/support/fake_driver.hpp"
 #include "tests/support/frames.hpp"
 
-namespace tapestry::tests {
+namespace tapestry::tests::packet_socket_test {
 
 using host::IoResult;
 using host::IoStatus;
@@ -282,4 +282,4 @@ TEST_CASE("marks cross with PACKET_VNET_HDR, and are lost without") {
   });
 }
 
-}  // namespace tapestry::tests
+}  // namespace tapestry::tests::packet_socket_test

@@ -8,7 +8,7 @@
 #include "tests/host/host_world.hpp"
 #include "tests/support/frames.hpp"
 
-namespace tapestry::tests {
+namespace tapestry::tests::tap_test {
 
 using host::IoStatus;
 using host::sim::Tap;
@@ -302,4 +302,4 @@ TEST_CASE("a descriptor may be closed while what it sent is still on its way") {
   CHECK(ledger_is_closed(bench.world));
 }
 
-}  // namespace tapestry::tests
+}  // namespace tapestry::tests::tap_test

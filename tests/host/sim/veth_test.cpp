@@ -6,7 +6,7 @@
 #include "tests/host/host_world.hpp"
 #include "tests/support/frames.hpp"
 
-namespace tapestry::tests {
+namespace tapestry::tests::veth_test {
 
 namespace {
 
@@ -89,4 +89,4 @@ TEST_CASE("nothing crosses to an end that is down, or that takes no frame so lon
   CHECK(bench.left.figures().tx_packets == 0);
 }
 
-}  // namespace tapestry::tests
+}  // namespace tapestry::tests::veth_test
