@@ -195,7 +195,7 @@ core::PacketPtr Replay::arrive(std::size_t side, core::PacketPtr packet) {
 Outcome Replay::outcome() const {
   Outcome outcome;
   outcome.finished_at = std::max(attendance_.last(), last_);
-  outcome.window = outcome.finished_at - origin_;
+  outcome.window = std::max(outcome.finished_at - origin_, core::Nanos{0});
   for (const Direction& direction : directions_) {
     outcome.flows.push_back(direction.flow);
     outcome.window_packets += direction.flow.received_packets;

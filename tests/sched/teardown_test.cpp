@@ -40,7 +40,23 @@ TEST_CASE("Threads that wake each other for ever at one instant are stopped") {
       }
     });
   }
-  CHECK_THROWS_AS(world.run(), core::NoProgress);
+  CHECK_THROWS_WITH(world.run(), Catch::Contains("\"m.cpu0\"") && Catch::Contains("\"m.cpu1\""));
+}
+
+TEST_CASE("A loop that never spends time names who waits for it") {
+  const auto mode = GENERATE(from_range(kSettleModes));
+  World world(mode);
+  TestMachine& machine = world.add_machine({.cpus = 2});
+  auto& queue = world.make<sched::WaitQueue>("the looker");
+  machine.scheduler.spawn({.name = "waiter", .affinity = 2},
+                          [&] { queue.wait(machine.scheduler, [] { return false; }); });
+  world.run_until(100);
+  machine.scheduler.spawn({.name = "looker", .affinity = 1}, [&] {
+    for (;;)
+      queue.wake_all(machine.cpu());
+  });
+  CHECK_THROWS_WITH(world.run(), Catch::Contains("m.cpu0: looker looks again") &&
+                                     Catch::Contains("while m.cpu1 waits for its turn"));
 }
 
 TEST_CASE("A level line that nobody lowers is a storm without end, and is stopped") {
