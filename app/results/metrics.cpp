@@ -102,6 +102,7 @@ void add_machine(Summary& summary, std::size_t machine, const std::string& name,
                                 .system = percent(usage.of(ContextKind::system)),
                                 .softirq = percent(usage.of(ContextKind::softirq)),
                                 .hardirq = percent(usage.of(ContextKind::hardirq)),
+                                .idling = percent(usage.of(ContextKind::idle)),
                                 .guest = percent(usage.guest()),
                                 .steal = percent(usage.stolen())});
 }

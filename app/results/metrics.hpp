@@ -43,9 +43,10 @@ struct NamedCounter {
 struct CpuShares {
   std::string machine;
   double user = 0, system = 0, softirq = 0, hardirq = 0;
-  double guest = 0;  // in the user mode of nested machines
-  double steal = 0;  // wanted by a nested machine, and used by its host otherwise
-  double all() const { return user + system + softirq + hardirq + guest; }
+  double idling = 0;  // the ways into and out of idle
+  double guest = 0;   // in the user mode of nested machines
+  double steal = 0;   // wanted by a nested machine, and used by its host otherwise
+  double all() const { return user + system + softirq + hardirq + idling + guest; }
 };
 
 // One row of the results.

@@ -133,24 +133,24 @@ std::string workload_block(const Block& block) {
 }
 
 std::string cpu_block(const RunReport& report) {
-  layout::Grid grid("CPU, percent of one", {{"user", 6},
-                                            {"system", 6},
-                                            {"softirq", 7},
-                                            {"irq", 5},
-                                            {"guest", 6},
-                                            {"steal", 5},
-                                            {"all", 6}});
-  for (const RunResult& result : report.results)
-    for (const CpuShares& cpu : result.cpu)
-      grid.add("  " + name_of(result) + " " + cpu.machine,
-               {layout::tenths(cpu.user), layout::tenths(cpu.system), layout::tenths(cpu.softirq),
-                layout::tenths(cpu.hardirq), layout::tenths(cpu.guest), layout::tenths(cpu.steal),
-                layout::tenths(cpu.all())});
+  std::vector<Column> heads;
+  for (const char* head : {"user", "system", "sirq", "irq", "idling", "guest", "steal", "all"})
+    heads.push_back({head, std::max<std::size_t>(std::string_view(head).size(), 5)});
+  layout::Grid grid("CPU, percent of one", std::move(heads));
+  for (const RunResult& result : report.results) {
+    for (const CpuShares& cpu : result.cpu) {
+      std::vector<std::string> cells;
+      for (const double share : {cpu.user, cpu.system, cpu.softirq, cpu.hardirq, cpu.idling,
+                                 cpu.guest, cpu.steal, cpu.all()})
+        cells.push_back(layout::tenths(share));
+      grid.add("  " + name_of(result) + " " + cpu.machine, std::move(cells));
+    }
+  }
   return grid.empty() ? "" : "\n" + grid.text();
 }
 
 std::string drops_block(const RunReport& report) {
-  layout::Grid grid("Drops by reason", {{"", 34}, {"packets", 9}});
+  layout::Grid grid("Drops by reason", {{"", 34, true}, {"packets", 9}});
   for (const RunResult& result : report.results) {
     for (const auto& [reason, packets] : result.drops)
       grid.add("  " + name_of(result), {reason, std::to_string(packets)});
@@ -221,10 +221,10 @@ std::string print_table(const ScenarioFile& file, const RunReport& report,
   text += cpu_block(report) + drops_block(report) + published_block(file, report);
   text += endings_block(report) + expectations_block(judged);
   const Scenario& scenario = file.variants.front();
-  text +=
-      "\n" + layout::wrapped(fmt::format("{} with {} {}, seed {}, costs {}", provenance.scenario,
-                                         version(), commit(), scenario.seed, scenario.costs),
-                             "");
+  text += "\n" + layout::wrapped(provenance.scenario, "");
+  text += layout::wrapped(fmt::format("version {} ({}), seed {}, costs {}", version(), commit(),
+                                      scenario.seed, scenario.costs),
+                          "");
   for (const std::string& set : provenance.overrides)
     text += layout::wrapped("changed by --set " + set, "");
   return text + "fingerprint " + report.fingerprint + "\n";
