@@ -69,6 +69,20 @@ TEST_CASE("A level line that nobody lowers is a storm without end, and is stoppe
   CHECK_THROWS_AS(world.run(), core::NoProgress);
 }
 
+TEST_CASE("All that is due at the instant at which a run ends happens, and nothing later does") {
+  const auto mode = GENERATE(from_range(kSettleModes));
+  World world(mode);
+  int happened = 0;
+  for (int i = 0; i < 3; ++i)
+    world.at(100, [&] {
+      if (++happened == 1) world.at(100, [&] { ++happened; });
+    });
+  world.at(101, [&] { happened += 100; });
+  CHECK(world.run_until(100) == sched::Hub::Stop::reached);
+  CHECK(happened == 4);
+  CHECK(world.now_ns() == 100);
+}
+
 TEST_CASE("What a thread throws ends the run and reaches whoever runs the world") {
   const auto mode = GENERATE(from_range(kSettleModes));
   World world(mode);

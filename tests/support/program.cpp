@@ -48,7 +48,9 @@ std::filesystem::path program_path() {
   dup2(in.ends[0], STDIN_FILENO);
   dup2(output, STDOUT_FILENO);
   dup2(err.ends[1], STDERR_FILENO);
-  if (chdir(TAPESTRY_SOURCE_ROOT) == 0) execv(arguments[0], arguments.data());
+  if (!options.variable.empty()) putenv(const_cast<char*>(options.variable.c_str()));
+  if (chdir(options.folder.empty() ? TAPESTRY_SOURCE_ROOT : options.folder.c_str()) == 0)
+    execv(arguments[0], arguments.data());
   _exit(126);
 }
 

@@ -27,6 +27,8 @@ struct ProgramOptions {
   std::string input{};            // what it reads from standard input
   std::string output_to{};        // a file for standard output instead of a pipe
   bool output_is_closed = false;  // nobody reads the pipe
+  std::string folder{};           // where it is started; empty: in the root of the sources
+  std::string variable{};         // NAME=VALUE, beside its environment
   bool ignores_sigpipe = false;   // as children of many programs do
   // Called once, while it runs, with its process id.
   std::function<void(pid_t)> meanwhile{};

@@ -35,10 +35,6 @@ Finished run(const std::string& text, std::vector<std::string> more = {}) {
   return tapestry(more, {.input = text});
 }
 
-bool is_line(const std::string& text) {
-  return !text.empty() && text.find('\n') == text.size() - 1;
-}
-
 TEST_CASE("a good run ends with 0, prints its table, and nothing else anywhere", "[cli]") {
   const Finished done = run(scenario(kPing));
   CHECK(done.code == 0);
@@ -192,6 +188,31 @@ TEST_CASE("CSV has a row for each metric, with the published figure beside it", 
     INFO(line);
     CHECK(std::count(line.begin(), line.end(), ',') == 8);
     at = end + 1;
+  }
+}
+
+TEST_CASE("wherever it is started, whatever its addresses and environment: the same to the byte",
+          "[cli]") {
+  const TemporaryFolder folder;
+  const std::string file = std::string(TAPESTRY_SOURCE_ROOT) + "/" + kShipped;
+  std::string results;
+  std::string captured;
+  for (int i = 0; i < 5; ++i) {
+    CAPTURE(i);
+    const std::string capture = folder.path("x.pcap");
+    const Finished done =
+        tapestry({"run", file, "--json", "--variant", "hybrid", "--pcap", "host.tap0=" + capture},
+                 {.folder = i % 2 == 0 ? "" : folder.path(""),
+                  .variable = "PADDING=" + std::string(static_cast<std::size_t>(i) * 977, 'x')});
+    REQUIRE(done.code == 0);
+    const std::string bytes = read_text(capture);
+    CHECK(bytes.size() > 1000);
+    if (i == 0) {
+      results = done.out;
+      captured = bytes;
+    }
+    CHECK((done.out == results));
+    CHECK((bytes == captured));
   }
 }
 
