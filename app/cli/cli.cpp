@@ -101,6 +101,14 @@ int dispatch(int argc, char** argv) {
   try {
     app.parse(argc, argv);
     finish(options);
+  } catch (const CLI::RequiredError& error) {
+    // CLI11 says of a word that is no command only that there is no command.
+    if (argc > 1 && argv[1][0] != '-' && app.get_subcommands().empty()) {
+      fmt::print(stderr, "error: there is no command '{}'; try tapestry --help\n", argv[1]);
+      return kUsage;
+    }
+    app.exit(error);
+    return kUsage;
   } catch (const CLI::ParseError& error) {
     const int code = app.exit(error);
     return code == 0 ? kGood : kUsage;

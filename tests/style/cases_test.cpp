@@ -14,6 +14,14 @@
 namespace tapestry::tests::cases_test {
 namespace {
 
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool kAddressSanitizer = true;
+#elif defined(__has_feature)
+constexpr bool kAddressSanitizer = __has_feature(address_sanitizer);
+#else
+constexpr bool kAddressSanitizer = false;
+#endif
+
 std::set<std::string> names_of_tests() {
   const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> pipe(
@@ -35,7 +43,7 @@ TEST_CASE("every test that the table of faults names is there", "[style]") {
   int rows = 0;
   for (std::string line; std::getline(lines, line);) {
     const bool is_row = line.size() > 2 && line[0] == '|' && line[2] >= 'A' && line[2] <= 'Z';
-    if (!is_row) continue;
+    if (!is_row || (!kAddressSanitizer && line.rfind("| B3", 0) == 0)) continue;
     ++rows;
     const std::size_t end = line.rfind(" |");
     const std::size_t begin = line.rfind("| ", end - 1) + 2;

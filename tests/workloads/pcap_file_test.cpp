@@ -134,6 +134,16 @@ TEST_CASE("a frame that a snap length has cut keeps its length", "[workloads]") 
   CHECK(file->frames[1].bytes.empty());
 }
 
+TEST_CASE("seconds have no sign: 2038 is a year like others", "[workloads]") {
+  PcapBytes bytes;
+  bytes.record(0x7fff'ffff, 0, plain_frame(1)).record(0x8000'0000, 5, plain_frame(1));
+  bytes.record(0xffff'ffff, 0, plain_frame(1));
+  const auto file = read(bytes.text());
+  REQUIRE(file.ok());
+  CHECK(file->frames[1].at == core::Nanos{1'000'000'005});
+  CHECK(file->frames[2].at == core::Nanos{std::int64_t{0x8000'0000} * 1'000'000'000});
+}
+
 TEST_CASE("time that goes back is never before the first frame", "[workloads]") {
   PcapBytes bytes;
   bytes.record(5, 0, plain_frame(1)).record(4, 0, plain_frame(1)).record(6, 0, plain_frame(1));

@@ -44,11 +44,11 @@ TEST_CASE("a good run ends with 0, prints its table, and nothing else anywhere",
 }
 
 TEST_CASE("an expectation that does not hold ends with 1, and the table says which", "[cli]") {
-  const Finished done = run(scenario(kPing, "expect:\n  - base.w.packets > 3\n"));
+  const Finished done = run(scenario(kPing, "expect:\n  - that: base.w.packets > 3\n"));
   CHECK(done.code == 1);
   CHECK_THAT(done.out, Contains("Expectations: 0 of 1 hold\n  failed: base.w.packets > 3"));
   CHECK(done.err.empty());
-  CHECK(run(scenario(kPing, "expect:\n  - base.w.packets == 3\n")).code == 0);
+  CHECK(run(scenario(kPing, "expect:\n  - that: base.w.packets == 3\n")).code == 0);
 }
 
 TEST_CASE("what is asked for wrongly ends with 2, and prints no result", "[cli]") {
@@ -58,7 +58,8 @@ TEST_CASE("what is asked for wrongly ends with 2, and prints no result", "[cli]"
   };
   const Row rows[] = {
       {{}, "subcommand is required"},
-      {{"fly"}, "fly"},
+      {{"fly"}, "there is no command 'fly'"},
+      {{"fly", "--high"}, "there is no command 'fly'"},
       {{"run"}, "FILE is required"},
       {{"run", kShipped, "--no-such-option"}, "--no-such-option"},
       {{"run", kShipped, "--json", "--csv"}, "excludes"},
@@ -108,8 +109,8 @@ TEST_CASE("a fault of --set points into the argument", "[cli]") {
     const char* says;
   };
   const Row rows[] = {
-      {"workloads.w.cuont=4", "<--set>:1:"},
-      {"workloads.w.count=many", "<--set>:1:19: error: "},
+      {"workloads.w.cuont=4", "--set:1:13: error: "},
+      {"workloads.w.count=many", "--set:1:19: error: "},
       {"workloads.w.count", "="},
       {"nothing.at.all=1", "nothing"},
   };
@@ -149,6 +150,16 @@ TEST_CASE("check tells of each file, and one bad one makes it 2", "[cli]") {
   CHECK(both.code == 2);
   CHECK(both.out == good.out);
   CHECK_THAT(both.err, StartsWith(bad + ":1:1: error: "));
+}
+
+TEST_CASE("the scenario of the README is one", "[cli]") {
+  const std::string readme = read_text(std::string(TAPESTRY_SOURCE_ROOT) + "/README.md");
+  const std::string mark = "```yaml\n";
+  const std::size_t begin = readme.find(mark) + mark.size();
+  const std::string text = readme.substr(begin, readme.find("```", begin) - begin);
+  const Finished done = tapestry({"run", "-"}, {.input = text});
+  CHECK(done.code == 0);
+  CHECK_THAT(done.out, Contains("Expectations: 1 of 1 hold"));
 }
 
 TEST_CASE("a fault of the cost table is a fault of the scenario", "[cli]") {
