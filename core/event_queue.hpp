@@ -110,6 +110,13 @@ class EventQueue {
 
   // The instant of the first event; kNever if there is none.
   Instant next_instant() const { return next_instant_; }
+  // Whose event that is. There must be one.
+  ActorId next_actor() const {
+    TAPESTRY_ASSERT(next_instant_ != kNever, "there is a next event");
+    const EventKey near = near_.keys.top_key();
+    const EventKey far = far_.keys.top_key();
+    return actor_of(static_cast<std::uint64_t>(near < far ? near : far));
+  }
 
   // Takes out the first event, moves the present to its instant, counts a step of its actor, calls
   // it. There must be one.

@@ -48,8 +48,9 @@ struct ReceiveSlot {
   bool truncated = false;    // out: the frame was longer; the rest is gone
 };
 
-// Told when a port that had nothing has something (an edge, as EPOLLET). Called from any context of
-// the host; may only latch and raise.
+// Told of every frame that has come, as a descriptor in edge-triggered mode (EPOLLET) and one with
+// O_ASYNC are, also while earlier ones wait to be read. Called from any context of the host; may
+// only latch and raise.
 class ReadinessListener {
  public:
   virtual ~ReadinessListener() = default;

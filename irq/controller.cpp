@@ -38,6 +38,10 @@ void InterruptController::route(IrqLine& line, std::size_t cpu) {
   lines.insert(std::find_if(lines.begin(), lines.end(), later), &line);
 }
 
+void InterruptController::line_raised(IrqLine& line, bool merged) {
+  if (!merged && line.deliverable()) line_became_pending(line);
+}
+
 void InterruptController::line_became_pending(IrqLine& line) {
   scheduler_->cpu(line.affinity_).request_attention();
 }

@@ -52,6 +52,9 @@ class InterruptController : public sched::InterruptSource {
   // The first line of this CPU that is pending and may be delivered; null if none.
   IrqLine* next_deliverable(const sched::Cpu& cpu);
   virtual void deliver_lines(sched::Cpu& cpu);
+  // A device has pulled a line; merged: it was pending already. By default tells of a line that has
+  // become deliverable, and of no other.
+  virtual void line_raised(IrqLine& line, bool merged);
   // By default asks for the attention of the CPU that the line is routed to.
   virtual void line_became_pending(IrqLine& line);
 

@@ -18,12 +18,9 @@ void IrqLine::raise() {
   controller_.scheduler().hub().timeline().require_settled("an interrupt line");
   ++raised_;
   bool& latch = trigger_ == Trigger::level ? asserted_ : pending_;
-  if (latch) {
-    ++merged_;
-    return;
-  }
-  latch = true;
-  if (deliverable()) controller_.line_became_pending(*this);
+  if (latch) ++merged_;
+  const bool merged = std::exchange(latch, true);
+  controller_.line_raised(*this, merged);
 }
 
 void IrqLine::lower() {

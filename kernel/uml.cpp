@@ -206,6 +206,10 @@ void UmlInterrupts::deliver_lines(Cpu& cpu) {
   uml_.read_events([&](irq::IrqLine& line) { handle(cpu, line); });
 }
 
+// Each time that a descriptor becomes ready again is a signal of its own, also while its handler
+// runs: the epoll set remembers the descriptor, and signals that meet merge on the host.
+void UmlInterrupts::line_raised(irq::IrqLine& line, bool) { uml_.descriptor_ready(line); }
+
 void UmlInterrupts::line_became_pending(irq::IrqLine& line) { uml_.descriptor_ready(line); }
 
 }  // namespace tapestry::kernel

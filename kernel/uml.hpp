@@ -112,6 +112,7 @@ class UmlInterrupts final : public irq::InterruptController {
 
  protected:
   void deliver_lines(sched::Cpu& cpu) override;
+  void line_raised(irq::IrqLine& line, bool merged) override;
   void line_became_pending(irq::IrqLine& line) override;
 
  private:

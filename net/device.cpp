@@ -258,22 +258,23 @@ void Device::remove_tap(Tap& tap) {
 // --- the watchdog --------------------------------------------------------------------------------
 
 // Armed when a runner leaves a stopped queue behind; looks again by itself while one is stopped.
-// Not cancelled by every wake: at most once in five seconds it finds nothing to do.
+// Not cancelled by every wake: at most once in its time it finds nothing to do.
 void Device::watch_stopped_queue() {
   if (watchdog_.pending()) return;
   const irq::JiffyTimers& jiffies = stack_.environment().jiffies;
-  watchdog_.modify(jiffies.jiffies() + jiffies.to_jiffies(kWatchdog));
+  watchdog_.modify(jiffies.jiffies() + jiffies.to_jiffies(driver_->watchdog_time()));
 }
 
 void Device::watchdog_expired(void* object) {
   Device& device = *static_cast<Device*>(object);
   if (!device.transmitting_) return;
   const core::Instant now = device.stack_.timeline().now();
+  const core::Nanos patience = device.driver_->watchdog_time();
   core::Instant oldest = core::kNever;
   bool timed_out = false;
   for (const auto& queue : device.queues_) {
     if (!queue->stopped_) continue;
-    if (now - queue->stopped_since_ >= kWatchdog) {
+    if (now - queue->stopped_since_ >= patience) {
       timed_out = true;
       queue->stopped_since_ = now;
     }
@@ -282,7 +283,7 @@ void Device::watchdog_expired(void* object) {
   if (timed_out) device.driver_->transmit_timed_out();
   if (oldest == core::kNever) return;
   const irq::JiffyTimers& jiffies = device.stack_.environment().jiffies;
-  const core::Nanos due = oldest + kWatchdog - core::kStart;
+  const core::Nanos due = oldest + patience - core::kStart;
   device.stack_.cpu().settle();
   device.watchdog_.modify(jiffies.to_jiffies(due));
 }

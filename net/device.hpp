@@ -43,6 +43,10 @@ enum class Transmit : std::uint8_t {
 
 class Driver {
  public:
+  // A queue that stays stopped so long has a driver that forgot it: what the stack assumes for a
+  // driver that says nothing (net/sched/sch_generic.c).
+  static constexpr core::Nanos kWatchdogTime{5'000'000'000};
+
   virtual ~Driver() = default;
   virtual std::string_view kind() const = 0;  // ethtool -i: "uml-vector", "tun", ...
   virtual Features features() const = 0;
@@ -50,6 +54,10 @@ class Driver {
   virtual void close() = 0;  // ndo_stop: process context; when it returns nothing of it runs
   virtual Transmit transmit(core::PacketPtr& packet, TxQueue& queue) = 0;  // ->more: xmit_more
   virtual void transmit_timed_out() {}  // the watchdog found a stopped queue
+  // How long a queue may stay stopped (watchdog_timeo), at least a jiffy.
+  virtual core::Nanos watchdog_time() const { return kWatchdogTime; }
+  // The NAPI instances that it polls its device with (napi_list).
+  virtual void for_each_napi(const std::function<void(const irq::Napi&)>&) const {}
   // ethtool -S, in the driver's order: exactly the real driver's names.
   virtual void for_each_statistic(
       const std::function<void(std::string_view name, std::uint64_t value)>&) const {}
@@ -73,9 +81,6 @@ struct DeviceOptions {
 
 class Device {
  public:
-  // A queue that stays stopped so long has a driver that forgot it (watchdog_timeo).
-  static constexpr core::Nanos kWatchdog{5'000'000'000};
-
   Device(Stack& stack, DeviceOptions options, std::uint32_t number);
   ~Device();
   Device(const Device&) = delete;

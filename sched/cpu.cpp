@@ -89,8 +89,11 @@ void Cpu::pay_now(Work work) {
 
 void Cpu::report_no_progress() {
   looks_here_ = 0;
-  throw core::NoProgress(name_ + ": " + (current_ ? current_->name() : std::string("idle")) +
-                         " looks again and again at one instant and never spends time");
+  std::string text = name_ + ": " + (current_ ? current_->name() : std::string("idle")) +
+                     " looks again and again at one instant and never spends time";
+  for (const std::string& actor : hub_.kept_waiting())
+    text += ", while " + actor + " waits for its turn";
+  throw core::NoProgress(text);
 }
 
 void Cpu::resume_here() {

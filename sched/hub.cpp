@@ -34,6 +34,17 @@ void Hub::wake(std::size_t cpu) {
   if (cpu != running_ && now < others_) others_ = now;
 }
 
+std::vector<std::string> Hub::kept_waiting() const {
+  std::vector<std::string> names;
+  const core::EventQueue& events = timeline_.events();
+  if (events.next_instant() <= timeline_.now())
+    names.emplace_back(timeline_.actor_name(events.next_actor()));
+  for (std::size_t cpu = 0; cpu < turns_.size(); ++cpu)
+    if (cpu != running_ && turns_[cpu] <= timeline_.now())
+      names.emplace_back(timeline_.actor_name(cpus_[cpu]->actor));
+  return names;
+}
+
 void Hub::run_events_at_front() {
   timeline_.set_debt_cell(nullptr);
   timeline_.events().run_next();

@@ -82,6 +82,9 @@ class Hub {
     const bool later_ran = latest_turn_at_ == timeline_.now() && latest_turn_ > cpu;
     return later_runs || later_ran;
   }
+  // Who has its turn at the present instant and does not get it, by name: the next event's actor,
+  // and CPUs.
+  std::vector<std::string> kept_waiting() const;
   // Is some CPU running, rather than a device's event or whoever started the run?
   bool a_cpu_runs() const { return running_ != kNobody; }
   static constexpr std::size_t kNobody = static_cast<std::size_t>(-1);

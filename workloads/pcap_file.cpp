@@ -48,7 +48,10 @@ core::Result<CaptureFile> read_capture(const std::string& path) {
       return error(path, record + ": the fraction of its second is out of range");
     if (header->caplen > header->len)
       return error(path, record + ": more bytes captured than there were");
-    const std::int64_t at = std::int64_t{header->ts.tv_sec} * kNanosPerSecond + header->ts.tv_usec;
+    // The file's seconds have 32 bits and no sign; libpcap reads those from 2038 on as negative.
+    std::int64_t seconds = header->ts.tv_sec;
+    if (seconds < 0) seconds += std::int64_t{1} << 32;
+    const std::int64_t at = seconds * kNanosPerSecond + header->ts.tv_usec;
     if (file.frames.empty()) first = at;
     CapturedFrame& frame = file.frames.emplace_back();
     frame.at = core::Nanos{std::max<std::int64_t>(at - first, 0)};

@@ -25,7 +25,7 @@ void Ping::run() {
   machine.system_call([&] { socket.open(kIdentifier); });
   wait_until(machine, origin_);
   began_ = present(machine);
-  core::Instant last = began_;
+  last_ = began_;
   for (int i = 0; i < options_.count; ++i) {
     const bool is_last = i + 1 == options_.count;
     const core::Instant next = began_ + (i + 1) * options_.interval;
@@ -42,19 +42,19 @@ void Ping::run() {
     while (present(machine) < limit && !(is_last && flow_.received_packets == flow_.sent_packets)) {
       const auto reply = machine.system_call([&] { return socket.receive(limit); });
       if (reply.status != net::SocketStatus::ok || reply.duplicate) continue;
-      last = present(machine);
+      last_ = present(machine);
       ++flow_.received_packets;
       flow_.received_bytes += reply.bytes;
       if (reply.has_round_trip) latency_.record(reply.round_trip);
     }
   }
-  attendance_.leave(last);
+  attendance_.leave(last_);
 }
 
 Outcome Ping::outcome() const {
   Outcome outcome;
   outcome.flows = {flow_};
-  outcome.window = attendance_.last() - began_;
+  outcome.window = last_ - began_;
   outcome.window_packets = flow_.received_packets;
   outcome.window_bytes = flow_.received_bytes;
   outcome.latency = latency_;

@@ -36,6 +36,7 @@ class Ping final : public Workload {
   Attendance attendance_;
   core::Instant origin_{};
   core::Instant began_{};
+  core::Instant last_{};  // the last reply
   bool started_ = false;
 };
 

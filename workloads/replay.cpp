@@ -18,6 +18,8 @@ constexpr std::uint16_t kArp = 0x0806;
 // How far behind the expected frame a match is looked for: more than all queues between the sides
 // can lose.
 constexpr std::size_t kLookAhead = 4096;
+// A century: due for ever, and far from the end of the clock.
+constexpr std::uint64_t kLatestDue = std::uint64_t{100} * 366 * 24 * 3600 * 1'000'000'000;
 
 net::MacAddress source_mac(const CapturedFrame& frame) {
   net::MacAddress mac;
@@ -82,26 +84,31 @@ std::optional<std::size_t> Replay::side_of(const CapturedFrame& frame) const {
   return std::nullopt;
 }
 
+// Any product of a file's time or length and a scenario's factor ends here, and not below zero.
+core::Nanos Replay::saturated(core::Wide ns) {
+  return core::Nanos{static_cast<std::int64_t>(std::min<core::Wide>(ns, kLatestDue))};
+}
+
 core::Nanos Replay::due_of(const CapturedFrame& frame, std::uint64_t bytes_before) const {
   switch (options_.timing) {
     case ReplayOptions::Timing::original:
-      return frame.at;
+      return saturated(static_cast<std::uint64_t>(frame.at.count()));
     case ReplayOptions::Timing::scaled:
-      return core::Nanos{
-          static_cast<std::int64_t>(core::Wide{static_cast<std::uint64_t>(frame.at.count())} *
-                                    options_.scale_millionths / 1'000'000)};
+      return saturated(core::Wide{static_cast<std::uint64_t>(frame.at.count())} *
+                       options_.scale_millionths / 1'000'000);
     case ReplayOptions::Timing::fixed:
       break;
   }
-  return core::Nanos{static_cast<std::int64_t>(core::Wide{bytes_before} * 8 * 1'000'000'000 /
-                                               options_.rate.bits_per_second())};
+  return saturated(core::Wide{bytes_before} * 8 * 1'000'000'000 / options_.rate.bits_per_second());
 }
 
-// One round follows the other at the mean gap between frames.
+// One round follows the other at the mean gap between frames; at a fixed rate when the last one's
+// bytes have had their time.
 void Replay::assign() {
-  core::Nanos begin{0};
+  core::Wide begin = 0;
   for (int round = 0; round < options_.loop; ++round) {
     std::uint64_t bytes = 0;
+    std::uint64_t frames = 0;
     core::Nanos last{0};
     for (const CapturedFrame& frame : file_.frames) {
       const auto side = side_of(frame);
@@ -111,10 +118,15 @@ void Replay::assign() {
       }
       last = due_of(frame, bytes);
       bytes += frame.bytes.size();
-      directions_[*side].frames.push_back({.captured = &frame, .due = begin + last});
+      ++frames;
+      const core::Nanos due = saturated(begin + static_cast<std::uint64_t>(last.count()));
+      directions_[*side].frames.push_back({.captured = &frame, .due = due});
     }
-    begin +=
-        last + last / std::max<std::int64_t>(1, static_cast<std::int64_t>(file_.frames.size()));
+    const auto span = static_cast<std::uint64_t>(last.count());
+    if (options_.timing == ReplayOptions::Timing::fixed)
+      begin += core::Wide{bytes} * 8 * 1'000'000'000 / options_.rate.bits_per_second();
+    else
+      begin += span + (frames > 1 ? span / (frames - 1) : 0);
   }
 }
 
@@ -136,7 +148,7 @@ void Replay::send(std::size_t side) {
   kernel::Machine& machine = sides_[side].machine;
   Direction& direction = directions_[side];
   for (Frame& frame : direction.frames) {
-    wait_until(machine, origin_ + frame.due);
+    wait_until(machine, core::after(origin_, frame.due));
     machine.system_call([&] { send_frame(sides_[side], frame, direction); });
   }
   attendance_.leave(present(machine));
@@ -195,7 +207,7 @@ core::PacketPtr Replay::arrive(std::size_t side, core::PacketPtr packet) {
 Outcome Replay::outcome() const {
   Outcome outcome;
   outcome.finished_at = std::max(attendance_.last(), last_);
-  outcome.window = outcome.finished_at - origin_;
+  outcome.window = std::max(outcome.finished_at - origin_, core::Nanos{0});
   for (const Direction& direction : directions_) {
     outcome.flows.push_back(direction.flow);
     outcome.window_packets += direction.flow.received_packets;

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/units.hpp"
+#include "core/wide.hpp"
 #include "net/address.hpp"
 #include "workloads/pcap_file.hpp"
 #include "workloads/workload.hpp"
@@ -64,6 +65,7 @@ class Replay final : public Workload {
     std::size_t next_arrival = 0;  // index of the frame that is expected next
   };
 
+  static core::Nanos saturated(core::Wide ns);
   void assign();
   std::optional<std::size_t> side_of(const CapturedFrame& frame) const;
   std::optional<std::size_t> side_of_source(const CapturedFrame& frame) const;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "kernel/world.hpp"
+
 namespace tapestry::workloads {
 
 UdpRequestResponse::UdpRequestResponse(Place from, Place to, UdpRequestResponseOptions options)
@@ -96,7 +98,7 @@ void UdpRequestResponse::answer(Session& session, std::uint16_t port) {
 
 Outcome UdpRequestResponse::outcome() const {
   Outcome outcome;
-  outcome.window = options_.window.duration;
+  outcome.window = options_.window.passed(from_.machine.world().timeline().now());
   std::uint64_t transactions = 0;
   for (const Session& session : sessions_) {
     outcome.flows.push_back(session.requests);

@@ -5,6 +5,7 @@
 
 #include "core/bytes.hpp"
 #include "core/wide.hpp"
+#include "kernel/world.hpp"
 
 namespace tapestry::workloads {
 
@@ -110,7 +111,7 @@ void UdpStream::receive(Session& session, std::uint16_t port) {
 
 Outcome UdpStream::outcome() const {
   Outcome outcome;
-  outcome.window = options_.window.duration;
+  outcome.window = options_.window.passed(from_.machine.world().timeline().now());
   for (const Session& session : sessions_) {
     outcome.flows.push_back(session.flow);
     outcome.window_packets += session.window_packets;

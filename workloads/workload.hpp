@@ -5,6 +5,7 @@
 // own, so that it does not depend on how charges are paid.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -27,14 +28,15 @@ struct FlowResult {
 
 struct Outcome {
   std::vector<FlowResult> flows;
-  // The measured span: after the warm-up. Throughput is what was received in it, over it.
+  // The measured span: after the warm-up, and of a workload that was cut short only as far as it
+  // came. Throughput is what was received in it, over it.
   core::Nanos window{0};
   std::uint64_t window_packets = 0, window_bytes = 0;
   std::optional<Latency> latency;             // absent if the workload measures none
   std::optional<std::uint64_t> transactions;  // completed requests in the window
   std::optional<std::uint64_t> calls;         // system calls made by a syscall workload
   core::Nanos call_time{0};                   // ... and the time they took together
-  core::Instant finished_at{};                // when its last thread ended
+  core::Instant finished_at{};  // when its last thread ended; if they have not, the first instant
 };
 
 class Workload {
@@ -63,6 +65,10 @@ struct Window {
   core::Instant begin() const { return origin + warmup; }
   core::Instant end() const { return core::after(origin, warmup + duration); }
   bool contains(core::Instant at) const { return at >= begin() && at < end(); }
+  // How much of it has passed.
+  core::Nanos passed(core::Instant now) const {
+    return std::clamp(now - begin(), core::Nanos{0}, duration);
+  }
 };
 
 // Settled present of the running thread of `machine`.

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 #include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
 
 #include "app/cli/commands.hpp"
 #include "app/version.hpp"
@@ -64,9 +66,7 @@ void finish(Options& options) {
   run.runner.progress = !options.quiet && isatty(STDERR_FILENO) == 1;
 }
 
-}  // namespace
-
-int run_command_line(int argc, char** argv) {
+int dispatch(int argc, char** argv) {
   CLI::App app("Tapestry replays network datapaths in virtual time.", "tapestry");
   app.set_version_flag("--version", version_text());
   app.require_subcommand(1);
@@ -101,6 +101,14 @@ int run_command_line(int argc, char** argv) {
   try {
     app.parse(argc, argv);
     finish(options);
+  } catch (const CLI::RequiredError& error) {
+    // CLI11 says of a word that is no command only that there is no command.
+    if (argc > 1 && argv[1][0] != '-' && app.get_subcommands().empty()) {
+      fmt::print(stderr, "error: there is no command '{}'; try tapestry --help\n", argv[1]);
+      return kUsage;
+    }
+    app.exit(error);
+    return kUsage;
   } catch (const CLI::ParseError& error) {
     const int code = app.exit(error);
     return code == 0 ? kGood : kUsage;
@@ -109,6 +117,24 @@ int run_command_line(int argc, char** argv) {
   if (*verify) return verify_command(options.run);
   if (*check) return check_command(files, overrides);
   return list_command(what);
+}
+
+// What an output that takes no more does to the code.
+int flushed(int code) {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+  std::fputs("error: the results could not be written\n", stderr);
+  return kHostError;
+}
+
+}  // namespace
+
+int run_command_line(int argc, char** argv) {
+  try {
+    return flushed(dispatch(argc, argv));
+  } catch (const std::exception& error) {  // of a stream that is closed, or of memory
+    std::fprintf(stderr, "error: %s\n", error.what());
+    return kHostError;
+  }
 }
 
 }  // namespace tapestry::app

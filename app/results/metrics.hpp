@@ -39,6 +39,16 @@ struct NamedCounter {
   friend bool operator==(const NamedCounter&, const NamedCounter&) = default;
 };
 
+// What one machine did with its CPUs, in percent of one CPU.
+struct CpuShares {
+  std::string machine;
+  double user = 0, system = 0, softirq = 0, hardirq = 0;
+  double idling = 0;  // the ways into and out of idle
+  double guest = 0;   // in the user mode of nested machines
+  double steal = 0;   // wanted by a nested machine, and used by its host otherwise
+  double all() const { return user + system + softirq + hardirq + idling + guest; }
+};
+
 // One row of the results.
 struct RunResult {
   std::string variant;
@@ -47,8 +57,7 @@ struct RunResult {
   bool finished = false;             // the workload came to its end
   std::vector<std::string> waiting;  // if not: who waits for what
   std::map<std::string, MetricValue> metrics;
-  // CPU time by context, in percent of one CPU: "guest user", ...
-  std::vector<std::pair<std::string, double>> cpu;
+  std::vector<CpuShares> cpu;                                // by machine, in the scenario's order
   std::vector<std::pair<std::string, std::uint64_t>> drops;  // by reason, only those that occurred
   std::vector<NamedCounter>
       counters;  // whatever two equal runs agree on; the fingerprint hashes them

@@ -91,30 +91,46 @@ class Runner {
     if (!open_captures(scenario, run, captures)) return false;
     try {
       run.bring_up();
-      const Counters before = Counters::read(run);
-      run.start_workload();
-      const bool over = advance(run, scenario, name);
-      const Counters after = Counters::read(run);
-      std::vector<std::string> machines;
-      for (const Machine& machine : scenario.machines)
-        machines.push_back(machine.name);
-      RunResult result = summarise(run, before, after, machines);
-      result.variant = scenario.variant;
-      result.workload = workload.name;
-      report_.results.push_back(std::move(result));
-      if (!after.ledger.balanced)
-        return fail(Ending::failed,
-                    name + ": packets are missing from the ledger\n" + after.ledger.text);
-      for (const auto& capture : captures)
-        if (std::string lost = capture->close(); !lost.empty()) return fail(Ending::failed, lost);
-      return over;
+    } catch (const core::NoProgress& stuck) {
+      return fail(Ending::stuck, name + ": " + stuck.what());
+    }
+    const Counters before = Counters::read(run);
+    run.start_workload();
+    const bool over = advance(run, scenario, name);
+    return report(run, scenario, workload, before, captures) && over;
+  }
+
+  // What was done, also by a run that did not come to its end. False if it cannot be told.
+  bool report(RunWorld& run, const Scenario& scenario, const Workload& workload,
+              const Counters& before,
+              const std::vector<std::unique_ptr<observe::Capture>>& captures) {
+    const Counters after = Counters::read(run);
+    std::vector<std::string> machines;
+    for (const Machine& machine : scenario.machines)
+      machines.push_back(machine.name);
+    RunResult result = summarise(run, before, after, machines);
+    result.variant = scenario.variant;
+    result.workload = workload.name;
+    const std::string name = result.variant + "." + result.workload;
+    report_.results.push_back(std::move(result));
+    if (!after.ledger.balanced)
+      return fail(Ending::failed,
+                  name + ": packets are missing from the ledger\n" + after.ledger.text);
+    for (const auto& capture : captures)
+      if (std::string lost = capture->close(); !lost.empty()) return fail(Ending::failed, lost);
+    return true;
+  }
+
+  // Runs until the workload is over and all is quiet. False if something ended it before.
+  bool advance(RunWorld& run, const Scenario& scenario, const std::string& name) {
+    try {
+      return advance_in_slices(run, scenario, name);
     } catch (const core::NoProgress& stuck) {
       return fail(Ending::stuck, name + ": " + stuck.what());
     }
   }
 
-  // Runs until the workload is over and all is quiet. False if something ended it before.
-  bool advance(RunWorld& run, const Scenario& scenario, const std::string& name) {
+  bool advance_in_slices(RunWorld& run, const Scenario& scenario, const std::string& name) {
     const core::Instant stop = scenario.stop ? core::after(run.origin(), *scenario.stop)
                                              : core::after(run.origin(), kLongestRun);
     for (core::Instant until = run.origin();;) {

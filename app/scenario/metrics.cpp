@@ -25,7 +25,6 @@ const std::vector<MetricHelp>& metric_table() {
       {"syscalls_per_packet", "the inverse of packets_per_syscall"},
       {"interrupts", "interrupts taken by all machines"},
       {"batch_mean", "packets of one poll, transmit or call that moved any, on average"},
-      {"batch_max", "the most packets of one of them"},
       {"context_switches", "switches between threads, on all machines"},
       {"time_squeeze", "rounds of NET_RX cut short with work left"},
       {"drops", "packets dropped, for whatever reason"},

@@ -111,10 +111,9 @@ void PacketSocket::frame(const core::Packet& packet, core::Direction) {
     return;
   }
   receive_memory_bytes_ += net::socket_memory_bytes(copy->length());
-  const bool had_nothing = queue_.empty();
   const bool taken = queue_.push(std::move(copy));
   TAPESTRY_ASSERT(taken, "the receive buffer bounds the queue");
-  if (had_nothing) readiness_.became_readable();
+  readiness_.became_readable();
 }
 
 IoResult PacketSocket::receive(std::span<ReceiveSlot> slots) {

@@ -1,5 +1,6 @@
-// The edges of one descriptor: readable once when there is something where nothing was, writable
-// once when a writer that was refused may go on.
+// The edges of one descriptor: readable with every frame that is queued, whether or not others wait
+// there already (sk_data_ready and kill_fasync in tun_net_xmit and packet_rcv), writable once when
+// a writer that was refused may go on.
 #pragma once
 
 #include <utility>

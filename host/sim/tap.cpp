@@ -83,9 +83,8 @@ IoCapabilities TapDescriptor::capabilities() const {
 
 bool TapDescriptor::queue(core::PacketPtr&& packet) {
   cpu().timeline().require_settled("a tap's queue");
-  const bool had_nothing = queue_.empty();
   if (!queue_.push(std::move(packet))) return false;
-  if (had_nothing) readiness_.became_readable();
+  readiness_.became_readable();
   return true;
 }
 

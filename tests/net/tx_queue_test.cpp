@@ -263,6 +263,20 @@ TEST_CASE(
   CHECK(run.m.driver.timeouts == 4);  // the second packet's ring is full again
 }
 
+TEST_CASE("A driver says how long its queue may stay stopped") {
+  Sender run;
+  run.m.driver.reports_completions = false;
+  run.m.driver.ring_length = 1;
+  run.m.driver.watchdog = core::Nanos{500'000'000};
+  run.m.process("sender", [&] { run.send(1, 2); });
+  run.world.run_until(490'000'000);
+  CHECK(run.m.driver.timeouts == 0);
+  run.world.run_until(520'000'000);
+  CHECK(run.m.driver.timeouts == 1);
+  run.world.run_until(1'040'000'000);
+  CHECK(run.m.driver.timeouts == 2);
+}
+
 TEST_CASE("A watchdog finds nothing when the queue was woken in time") {
   Sender run;
   run.m.driver.reports_completions = false;

@@ -40,7 +40,23 @@ TEST_CASE("Threads that wake each other for ever at one instant are stopped") {
       }
     });
   }
-  CHECK_THROWS_AS(world.run(), core::NoProgress);
+  CHECK_THROWS_WITH(world.run(), Catch::Contains("\"m.cpu0") && Catch::Contains("\"m.cpu1"));
+}
+
+TEST_CASE("A loop that never spends time names who waits for it") {
+  const auto mode = GENERATE(from_range(kSettleModes));
+  World world(mode);
+  TestMachine& machine = world.add_machine({.cpus = 2});
+  auto& queue = world.make<sched::WaitQueue>("the looker");
+  machine.scheduler.spawn({.name = "waiter", .affinity = 2},
+                          [&] { queue.wait(machine.scheduler, [] { return false; }); });
+  world.run_until(100);
+  machine.scheduler.spawn({.name = "looker", .affinity = 1}, [&] {
+    for (;;)
+      queue.wake_all(machine.cpu());
+  });
+  CHECK_THROWS_WITH(world.run(), Catch::Contains("m.cpu0: looker looks again") &&
+                                     Catch::Contains("while m.cpu1.ipi waits for its turn"));
 }
 
 TEST_CASE("A level line that nobody lowers is a storm without end, and is stopped") {
@@ -51,6 +67,20 @@ TEST_CASE("A level line that nobody lowers is a storm without end, and is stoppe
   auto& line = machine.interrupts.add_line("dev", irq::Trigger::level, handler);
   world.at(100, [&] { line.raise(); });
   CHECK_THROWS_AS(world.run(), core::NoProgress);
+}
+
+TEST_CASE("All that is due at the instant at which a run ends happens, and nothing later does") {
+  const auto mode = GENERATE(from_range(kSettleModes));
+  World world(mode);
+  int happened = 0;
+  for (int i = 0; i < 3; ++i)
+    world.at(100, [&] {
+      if (++happened == 1) world.at(100, [&] { ++happened; });
+    });
+  world.at(101, [&] { happened += 100; });
+  CHECK(world.run_until(100) == sched::Hub::Stop::reached);
+  CHECK(happened == 4);
+  CHECK(world.now_ns() == 100);
 }
 
 TEST_CASE("What a thread throws ends the run and reaches whoever runs the world") {

@@ -74,6 +74,7 @@ class FakeDriver final : public net::Driver, public irq::InterruptHandler, publi
     return net::Transmit::ok;
   }
   void transmit_timed_out() override { ++timeouts; }
+  core::Nanos watchdog_time() const override { return watchdog; }
 
   // On a CPU: the hardware is done with the first n packets, and its driver finds out.
   void complete(std::size_t n) {
@@ -123,6 +124,7 @@ class FakeDriver final : public net::Driver, public irq::InterruptHandler, publi
   bool keep_bytes = true;
   bool without_napi = false;  // receives in hardirq, through the backlog
   int busy_times = 0;
+  core::Nanos watchdog = kWatchdogTime;
   std::size_t ring_length = SIZE_MAX;
   std::function<void(const core::Packet&)> to_wire;
   std::function<void()> while_transmitting;

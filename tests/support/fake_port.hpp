@@ -71,13 +71,12 @@ class FakePort final : public host::PacketIo {
   // --------------------------------------------------------------------------------------- A frame
   // reaches the port now; beyond the bound it is dropped, as a full ring does.
   void arrive(core::PacketPtr frame) {
-    const bool had_nothing = arrived_.empty();
     if (!arrived_.push(std::move(frame))) {
       ++overflows_;
       core::drop(std::move(frame), core::DropReason::full_ring);
       return;
     }
-    if (had_nothing && listener_ != nullptr) tell_readable();
+    if (listener_ != nullptr) tell_readable();
   }
   // Calls must be in the order of the instants.
   void arrive_at(core::Instant at, core::PacketPtr frame) {

@@ -27,6 +27,7 @@ class LegacyTap final : public net::Driver,
   void close() override;
   net::Transmit transmit(core::PacketPtr& packet, net::TxQueue& queue) override;
   void transmit_timed_out() override;
+  core::Nanos watchdog_time() const override { return core::Nanos{500'000'000}; }  // HZ >> 1
 
   void interrupt() override;
   void readable() override { line_.raise(); }

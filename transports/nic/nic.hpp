@@ -36,6 +36,9 @@ class Nic final : public net::Driver, public irq::InterruptHandler, public irq::
   net::Transmit transmit(core::PacketPtr& packet, net::TxQueue& queue) override;
   void interrupt() override;
   int poll(int budget) override;
+  void for_each_napi(const std::function<void(const irq::Napi&)>& visit) const override {
+    visit(napi_);
+  }
 
  private:
   void clean_transmitted();

@@ -121,8 +121,8 @@ int Vector::poll(int budget) {
     napi_.complete_done(static_cast<int>(received));
     return static_cast<int>(received);
   }
-  // An edge tells of the first frame only, and a short call is no proof that there are no more:
-  // read until there is nothing, or stay scheduled.
+  // An edge that has been taken is not told again, and a short call is no proof that there are no
+  // more: read until there is nothing, or stay scheduled.
   for (std::size_t more = received; more > 0 && received < most; received += more)
     more = receive(most - received);
   if (received < most) napi_.complete_done(static_cast<int>(received));

@@ -57,6 +57,10 @@ class Vector final : public net::Driver, public irq::NapiPoller, public host::Re
   void close() override;
   net::Transmit transmit(core::PacketPtr& packet, net::TxQueue& queue) override;
   void transmit_timed_out() override;
+  core::Nanos watchdog_time() const override { return core::Nanos{500'000'000}; }  // HZ >> 1
+  void for_each_napi(const std::function<void(const irq::Napi&)>& visit) const override {
+    visit(napi_);
+  }
   void for_each_statistic(
       const std::function<void(std::string_view, std::uint64_t)>& visit) const override;
 
