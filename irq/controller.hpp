@@ -17,6 +17,9 @@ namespace tapestry::irq {
 
 struct ControllerOptions {
   bool can_mask = true;  // false: mask and unmask are empty functions, as in UML
+  // What the way into and out of a handler costs: guest_interrupt where a signal of the host, paid
+  // there, stands for the hardware's interrupt.
+  sched::Work entry = sched::Work::hardirq;
 };
 
 class InterruptController : public sched::InterruptSource {
@@ -52,6 +55,8 @@ class InterruptController : public sched::InterruptSource {
   // The first line of this CPU that is pending and may be delivered; null if none.
   IrqLine* next_deliverable(const sched::Cpu& cpu);
   virtual void deliver_lines(sched::Cpu& cpu);
+  // In the timer interrupt, before what has expired is run: settled.
+  virtual void timer_interrupt_began(sched::Cpu&) {}
   // By default asks for the attention of the CPU that the line is routed to.
   virtual void line_became_pending(IrqLine& line);
 
