@@ -55,11 +55,12 @@ void Uml::idle(Cpu&) {
   Cpu& before = host_.cpu();
   for (int call = 0; call < 3; ++call)
     before.charge(Work::syscall);
-  const core::Instant start = before.now(before.settle());
-  woken_at_ = start;
+  sleep_began_ = before.now(before.settle());
+  asleep_ = true;
   const Cpu& guest_cpu = guest_.scheduler().cpu(0);
   sleeps_.wait(host_.scheduler(), [&] { return signals_ != 0 || guest_cpu.attention_requested(); });
-  slept_ += woken_at_ - start;
+  Cpu& after = host_.cpu();
+  woke_up(after.now(after.settle()));  // unless a signal has said when
   leave_host();
   take_signals();
 }
@@ -88,9 +89,15 @@ void Uml::program_timer(Cpu&, core::Instant at) {
 
 void Uml::timer_expired(void* uml, std::uint64_t) { static_cast<Uml*>(uml)->post(sigalrm); }
 
+void Uml::woke_up(core::Instant at) {
+  if (!std::exchange(asleep_, false)) return;
+  slept_ += at - sleep_began_;
+}
+
 core::Nanos Uml::stolen() const {
   const core::Instant now = thread_->scheduler().hub().timeline().now();
-  return now - booted_at_ - slept_ - (thread_->cpu_time() - paid_before_boot_);
+  const core::Nanos asleep = asleep_ ? now - sleep_began_ : core::Nanos{0};
+  return now - booted_at_ - slept_ - asleep - (thread_->cpu_time() - paid_before_boot_);
 }
 
 // --- signals
@@ -117,7 +124,7 @@ void Uml::post(Signal signal) {
   }
   show_signals();
   if (!sleeps_.anyone_waits()) return;
-  woken_at_ = here.now(here.settle());
+  woke_up(here.now(here.settle()));
   sleeps_.wake_one(here);
 }
 

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <deque>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "irq/controller.hpp"
@@ -87,6 +88,7 @@ class Uml final : public sched::TimeSource {
   void post(Signal signal);
   bool runs_elsewhere(const sched::Cpu& here) const;
   void show_signals();
+  void woke_up(core::Instant at);
   static void ipi_arrived(void* uml, std::uint64_t);
   std::size_t epoll_wait();
   bool runs_a_process() const;
@@ -113,7 +115,8 @@ class Uml final : public sched::TimeSource {
   bool sigio_bit_ = false;       // delivered to the guest, not yet acted on
   core::Instant booted_at_{};
   core::Nanos paid_before_boot_{0};  // the switch to the thread itself
-  core::Instant woken_at_{};
+  core::Instant sleep_began_{};
+  bool asleep_ = false;  // and nobody has woken it yet
   core::Nanos slept_{0};
   std::uint64_t signals_delivered_ = 0;
   std::uint64_t host_calls_ = 0;
