@@ -70,10 +70,11 @@ void InterruptController::handle_local(sched::Cpu& cpu, std::uint8_t interrupts)
   };
   if (is_set(sched::LocalInterrupt::timer)) {
     ++on(cpu.index()).handled;
-    cpu.run_in_context(sched::ContextKind::hardirq, nullptr, [&cpu] {
-      cpu.charge(sched::Work::hardirq);
+    cpu.run_in_context(sched::ContextKind::hardirq, nullptr, [this, &cpu] {
+      cpu.charge(options_.entry);
       cpu.charge(sched::Work::timer_interrupt);
       cpu.settle();
+      timer_interrupt_began(cpu);
       cpu.timers().interrupt();
     });
   }
@@ -81,7 +82,7 @@ void InterruptController::handle_local(sched::Cpu& cpu, std::uint8_t interrupts)
     ++on(cpu.index()).handled;
     // Whoever sent it has marked the CPU already: scheduler_ipi has nothing left to do.
     cpu.run_in_context(sched::ContextKind::hardirq, nullptr,
-                       [&cpu] { cpu.charge(sched::Work::hardirq); });
+                       [this, &cpu] { cpu.charge(options_.entry); });
   }
 }
 
@@ -104,7 +105,7 @@ void InterruptController::handle(sched::Cpu& cpu, IrqLine& line) {
   ++on(cpu.index()).handled;
   cpu.run_in_context(sched::ContextKind::hardirq, nullptr, [this, &cpu, &line] {
     on_handler_entry(line, cpu, cpu.timeline().now());
-    cpu.charge(sched::Work::hardirq);
+    cpu.charge(options_.entry);
     cpu.settle();
     line.handler_.interrupt();
     cpu.settle();

@@ -17,6 +17,9 @@ namespace tapestry::irq {
 
 struct ControllerOptions {
   bool can_mask = true;  // false: mask and unmask are empty functions, as in UML
+  // What the way into and out of a handler costs: guest_interrupt where a signal of the host, paid
+  // there, stands for the hardware's interrupt.
+  sched::Work entry = sched::Work::hardirq;
 };
 
 class InterruptController : public sched::InterruptSource {
@@ -55,6 +58,8 @@ class InterruptController : public sched::InterruptSource {
   // A device has pulled a line; merged: it was pending already. By default tells of a line that has
   // become deliverable, and of no other.
   virtual void line_raised(IrqLine& line, bool merged);
+  // In the timer interrupt, before what has expired is run: settled.
+  virtual void timer_interrupt_began(sched::Cpu&) {}
   // By default asks for the attention of the CPU that the line is routed to.
   virtual void line_became_pending(IrqLine& line);
 

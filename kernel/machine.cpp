@@ -2,6 +2,7 @@
 
 #include "core/assert.hpp"
 #include "kernel/uml.hpp"
+#include "kernel/uml_tick.hpp"
 #include "kernel/world.hpp"
 
 namespace tapestry::kernel {
@@ -9,6 +10,8 @@ namespace tapestry::kernel {
 using sched::Work;
 
 namespace {
+
+constexpr std::int64_t kPageBytes = 4096;
 
 std::unique_ptr<Uml> uml_of(Machine& machine, const MachineOptions& options) {
   if (options.platform != PlatformKind::uml) return nullptr;
@@ -22,14 +25,19 @@ std::unique_ptr<irq::InterruptController> controller_of(Uml* uml) {
   return std::make_unique<irq::InterruptController>(irq::ControllerOptions{});
 }
 
-sched::SchedulerOptions scheduler_options(const World& world, const MachineOptions& options) {
-  return {.machine = options.name,
-          .preemption = options.preemption,
-          .settle_mode = world.options().settle_mode,
-          .seed = world.options().seed};
-}
-
 core::Nanos jiffy(const MachineOptions& options) { return core::Nanos{1'000'000'000 / options.hz}; }
+
+sched::SchedulerOptions scheduler_options(const World& world, const MachineOptions& options) {
+  sched::SchedulerOptions scheduler{.machine = options.name,
+                                    .preemption = options.preemption,
+                                    .settle_mode = world.options().settle_mode,
+                                    .seed = world.options().seed};
+  // A slice ends at a tick. Where that is an interrupt like any other it is not modelled; for a
+  // guest it would be one more signal.
+  if (options.platform == PlatformKind::uml)
+    scheduler.time_slice = std::max(scheduler.time_slice, jiffy(options));
+  return scheduler;
+}
 
 irq::SoftirqOptions softirq_options(const MachineOptions& options) {
   irq::SoftirqOptions softirq = options.softirq;
@@ -66,12 +74,13 @@ Machine::Machine(World& world, MachineOptions options, const sched::CostTable& c
       softirqs_(scheduler_, softirq_options(options_)),
       tasklets_(scheduler_, softirqs_),
       jiffies_(scheduler_, softirqs_, options_.hz),
+      tick_(uml_ ? std::make_unique<UmlTick>(*this) : nullptr),
       napi_(scheduler_, softirqs_, napi_options(options_)),
       stack_({scheduler_, softirqs_, jiffies_, napi_, world.packets(), *this},
              stack_options(options_)) {
   interrupts_->bind(scheduler_, softirqs_);
   softirqs_.start_threads();
-  if (uml_) uml_->boot();
+  if (uml_) uml_->boot(*tick_);
 }
 
 Machine::~Machine() = default;
@@ -101,8 +110,11 @@ void Machine::enter_kernel() {
 void Machine::leave_kernel() { cpu().leave_kernel(); }
 
 void Machine::charge_copy(std::size_t bytes) {
-  cpu().charge(Work::copy, 1, static_cast<std::int64_t>(bytes));
-  if (uml_) cpu().charge(Work::guest_copy_user, 1, static_cast<std::int64_t>(bytes));
+  const auto amount = static_cast<std::int64_t>(bytes);
+  if (uml_)
+    cpu().charge(Work::guest_copy_user, (amount + kPageBytes - 1) / kPageBytes, amount);
+  else
+    cpu().charge(Work::copy, 1, amount);
 }
 
 sched::Usage Machine::usage() const {

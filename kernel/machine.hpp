@@ -26,6 +26,7 @@ namespace tapestry::kernel {
 
 class World;
 class Uml;
+class UmlTick;
 
 enum class PlatformKind : std::uint8_t { native, uml };
 
@@ -69,7 +70,8 @@ class Machine final : public net::UserMemory {
   void leave_kernel();
   std::uint64_t system_calls() const { return system_calls_; }
 
-  // Charges copy; on uml also the guest kernel's walk through the process's page tables.
+  // Charges copy; on uml instead guest_copy_user, the walk through the process's page tables for
+  // each page of a buffer that begins with one, and a plain copy.
   void charge_copy(std::size_t bytes) override;
 
   sched::Cpu& cpu() { return scheduler_.cpu(); }
@@ -102,6 +104,7 @@ class Machine final : public net::UserMemory {
   irq::Softirqs softirqs_;
   irq::Tasklets tasklets_;
   irq::JiffyTimers jiffies_;
+  std::unique_ptr<UmlTick> tick_;  // on uml
   irq::NapiCore napi_;
   net::Stack stack_;
   std::uint64_t system_calls_ = 0;

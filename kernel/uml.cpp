@@ -4,6 +4,7 @@
 
 #include "core/assert.hpp"
 #include "kernel/machine.hpp"
+#include "kernel/uml_tick.hpp"
 #include "kernel/world.hpp"
 
 namespace tapestry::kernel {
@@ -18,12 +19,14 @@ Uml::Uml(Machine& guest, Machine& host, std::size_t host_cpu)
       host_timer_(&Uml::timer_expired, this),
       ipi_(host.world().timeline().add_actor(guest.name() + ".signal", core::Phase::device)) {}
 
-void Uml::boot() {
+void Uml::boot(UmlTick& tick) {
+  tick_ = &tick;
   Cpu& cpu = guest_.scheduler().cpu(0);
   thread_ = &host_.scheduler().spawn(
       {.name = guest_.name(), .affinity = sched::CpuMask{1} << host_cpu_}, [&cpu, this] {
         Cpu& here = host_.cpu();
         booted_at_ = here.now(here.settle());
+        paid_before_boot_ = thread_->cpu_time();
         cpu.run_idle_thread();
       });
 }
@@ -33,6 +36,7 @@ void Uml::boot() {
 
 core::Nanos Uml::spend(Cpu&, core::Nanos amount, bool attentive) {
   core::Nanos rest = amount;
+  if (runs_a_process()) stop_alarmed_process();
   for (;;) {
     rest = host_.cpu().run_guest(rest, &signal_pending_);
     if (signal_pending_) {
@@ -51,14 +55,19 @@ void Uml::idle(Cpu&) {
   Cpu& before = host_.cpu();
   for (int call = 0; call < 3; ++call)
     before.charge(Work::syscall);
-  const core::Instant start = before.now(before.settle());
-  woken_at_ = start;
+  sleep_began_ = before.now(before.settle());
+  asleep_ = true;
   const Cpu& guest_cpu = guest_.scheduler().cpu(0);
   sleeps_.wait(host_.scheduler(), [&] { return signals_ != 0 || guest_cpu.attention_requested(); });
-  slept_ += woken_at_ - start;
+  Cpu& after = host_.cpu();
+  woke_up(after.now(after.settle()));  // unless a signal has said when
   leave_host();
   take_signals();
 }
+
+bool Uml::prepare_idle(Cpu&) { return tick_->stop(); }
+
+void Uml::leave_idle(Cpu&) { tick_->restart(); }
 
 // What happens on the guest's own CPU is seen when it settles, and what a host sends is a signal.
 // That leaves threads which are created while nothing runs.
@@ -80,9 +89,15 @@ void Uml::program_timer(Cpu&, core::Instant at) {
 
 void Uml::timer_expired(void* uml, std::uint64_t) { static_cast<Uml*>(uml)->post(sigalrm); }
 
+void Uml::woke_up(core::Instant at) {
+  if (!std::exchange(asleep_, false)) return;
+  slept_ += at - sleep_began_;
+}
+
 core::Nanos Uml::stolen() const {
   const core::Instant now = thread_->scheduler().hub().timeline().now();
-  return now - booted_at_ - slept_ - thread_->cpu_time();
+  const core::Nanos asleep = asleep_ ? now - sleep_began_ : core::Nanos{0};
+  return now - booted_at_ - slept_ - asleep - (thread_->cpu_time() - paid_before_boot_);
 }
 
 // --- signals
@@ -109,7 +124,7 @@ void Uml::post(Signal signal) {
   }
   show_signals();
   if (!sleeps_.anyone_waits()) return;
-  woken_at_ = here.now(here.settle());
+  woke_up(here.now(here.settle()));
   sleeps_.wake_one(here);
 }
 
@@ -134,6 +149,7 @@ void Uml::show_signals() {
 void Uml::take_signals() {
   if (signals_ == 0) return;
   enter_host_kernel();
+  if (runs_a_process()) interrupt_tracer();
   const std::uint8_t taken = std::exchange(signals_, std::uint8_t{0});
   signal_pending_ = false;
   for (const Signal signal : {sigio, sigalrm}) {
@@ -187,7 +203,7 @@ void Uml::leave_host() {
   guest_cpu.timeline().set_debt_cell(&guest_cpu.context().debt_ns);
 }
 
-void Uml::trace_system_call() {
+void Uml::pay_stop() {
   enter_host_kernel();
   Cpu& here = host_.cpu();
   for (const Work work : {Work::ptrace_stop, Work::ptrace_registers, Work::ptrace_fp_registers})
@@ -195,11 +211,56 @@ void Uml::trace_system_call() {
   leave_host();
 }
 
+void Uml::trace_system_call() {
+  stop_alarmed_process();
+  pay_stop();
+}
+
+// --- signals and the processes of the guest
+// ------------------------------------------------------------------------
+
+// Else it is the guest's kernel that runs, and its process, if any, is stopped.
+bool Uml::runs_a_process() const {
+  Cpu& guest_cpu = guest_.scheduler().cpu(0);
+  return guest_cpu.context().kind == sched::ContextKind::user;
+}
+
+// The guest's kernel waits for its process: it is woken, switched to, waits again, is switched
+// from.
+void Uml::interrupt_tracer() {
+  Cpu& here = host_.cpu();
+  for (const Work work : {Work::wakeup, Work::context_switch, Work::syscall, Work::context_switch})
+    here.charge(work);
+}
+
+void Uml::alarm_process() {
+  sched::Thread* current = guest_.scheduler().cpu(0).current();
+  if (current == nullptr || current->attributes().kernel_thread) return;
+  host_call([&] {
+    host_.cpu().charge(Work::signal_kill);
+    host_.cpu().charge(Work::signal_send);
+  });
+  if (std::find(alarmed_.begin(), alarmed_.end(), current) == alarmed_.end())
+    alarmed_.push_back(current);
+}
+
+// It stops before its next instruction, however many came.
+void Uml::stop_alarmed_process() {
+  if (alarmed_.empty()) return;
+  const auto alarm =
+      std::find(alarmed_.begin(), alarmed_.end(), guest_.scheduler().cpu(0).current());
+  if (alarm == alarmed_.end()) return;
+  alarmed_.erase(alarm);
+  pay_stop();
+}
+
 // --- the guest's interrupt controller
 // ------------------------------------------------------------------------
 
 UmlInterrupts::UmlInterrupts(Uml& uml)
-    : irq::InterruptController(irq::ControllerOptions{.can_mask = false}), uml_(uml) {}
+    : irq::InterruptController(
+          irq::ControllerOptions{.can_mask = false, .entry = Work::guest_interrupt}),
+      uml_(uml) {}
 
 void UmlInterrupts::deliver_lines(Cpu& cpu) {
   uml_.take_signals();

@@ -1,13 +1,16 @@
 #include <utility>
 
+#include "net/socket_memory.hpp"
 #include "net/stack.hpp"
 
 namespace tapestry::net {
 
 using sched::Work;
 
-core::PacketPtr Allocator::allocate(core::Origin origin) {
-  environment_.scheduler.cpu().charge(Work::packet_alloc);
+core::PacketPtr Allocator::allocate(core::Origin origin, std::size_t buffer_bytes) {
+  sched::Cpu& cpu = environment_.scheduler.cpu();
+  cpu.charge(Work::packet_alloc);
+  if (buffer_bytes > kPageBytes) cpu.charge(Work::packet_pages);
   return environment_.packets.allocate(origin);
 }
 

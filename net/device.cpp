@@ -77,7 +77,7 @@ bool Device::transmit(PacketPtr packet) {
     stack_.allocator().drop(std::move(packet), DropReason::dev_ready);
     return false;
   }
-  if (features_.lockless) return transmit_directly(std::move(packet), *queues_[0], true);
+  if (features_.queueless) return transmit_directly(std::move(packet), *queues_[0], true);
   TxQueue& queue = choose_queue(*packet);
   return queue.enqueue(std::move(packet));
 }
@@ -131,22 +131,23 @@ PacketPtr Device::make_transmittable(PacketPtr packet) {
   return packet;
 }
 
-void Device::show(core::Packet& packet, Direction direction) {
+bool Device::show(core::Packet& packet, Direction direction) {
   packet.direction = direction;
   packet.stamp = stack_.timeline().now();
   on_frame(packet, direction);
-  if (!taps_.empty()) [[unlikely]]
-    show_to_taps(packet, direction);
+  return !taps_.empty() && show_to_taps(packet, direction);
 }
 
 // A tap may settle, and others may come and go meanwhile.
-void Device::show_to_taps(const core::Packet& packet, Direction direction) {
+bool Device::show_to_taps(const core::Packet& packet, Direction direction) {
+  bool kept = false;
   ++taps_in_use_;
   for (std::size_t i = 0; i < taps_.size(); ++i) {
-    if (taps_[i] != nullptr) taps_[i]->frame(packet, direction);
+    if (taps_[i] != nullptr && taps_[i]->frame(packet, direction)) kept = true;
     stack_.cpu().settle();
   }
   if (--taps_in_use_ == 0) std::erase(taps_, nullptr);
+  return kept;
 }
 
 // dev_hard_start_xmit, one packet: settled.
@@ -207,13 +208,13 @@ void Device::accept(PacketPtr packet) {
     stack_.allocator().drop(std::move(packet), DropReason::pkt_too_small);
     return;
   }
-  show(*packet, Direction::incoming);
+  const bool kept = show(*packet, Direction::incoming);
   if (receive_handler_) {
     packet = receive_handler_(std::move(packet));
     if (!packet) return;
     stack_.cpu().settle();
   }
-  stack_.receive(*this, std::move(packet));
+  stack_.receive(*this, std::move(packet), kept);
 }
 
 // eth_type_trans, without stripping the header.

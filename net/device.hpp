@@ -2,7 +2,7 @@
 //
 // The framework around a driver (this layer) charges for it, counts packets, excludes and queues: a
 // driver holds no cost, clock or lock. All of its functions are called settled, transmit with
-// bottom halves off and its queue owned (unless it is lockless, as virtual devices are).
+// bottom halves off and its queue owned (unless it is queueless, as most virtual devices are).
 #pragma once
 
 #include <cstdint>
@@ -30,9 +30,10 @@ struct Features {                  // netdev_features_t, as far as they matter h
   bool segmentation = false;       // NETIF_F_TSO/GSO: takes gso_size
   bool receive_checksum = false;   // NETIF_F_RXCSUM: marks checked frames
   bool gro = false;                // NETIF_F_GRO
-  // NETIF_F_LLTX, IFF_NO_QUEUE: no queue lock, no qdisc. So are virtual devices; they charge for
-  // themselves (tap_queue, veth, ...), and the framework's charges for a driver are left out.
+  // NETIF_F_LLTX: no queue lock. So are virtual devices; they charge for themselves (tap_queue,
+  // veth, ...), and the framework's charges for a driver are left out.
   bool lockless = false;
+  bool queueless = false;  // IFF_NO_QUEUE, lockless too: no queueing discipline. Not so a tap
 };
 
 enum class Transmit : std::uint8_t {
@@ -130,8 +131,9 @@ class Device {
   class Tap {
    public:
     virtual ~Tap() = default;
-    // Settled; charges for itself (it runs on the CPU that sends or receives). May clone.
-    virtual void frame(const core::Packet& packet, core::Direction direction) = 0;
+    // Settled; charges for itself (it runs on the CPU that sends or receives). May clone; says
+    // whether it did.
+    virtual bool frame(const core::Packet& packet, core::Direction direction) = 0;
   };
   void add_tap(Tap& tap);
   void remove_tap(Tap& tap);  // waits until no CPU is in it
@@ -161,8 +163,9 @@ class Device {
   bool classify(core::Packet& packet);
   void accept(core::PacketPtr packet);
   core::PacketPtr make_transmittable(core::PacketPtr packet);
-  void show(core::Packet& packet, core::Direction direction);
-  void show_to_taps(const core::Packet& packet, core::Direction direction);
+  // Whether somebody has kept it.
+  bool show(core::Packet& packet, core::Direction direction);
+  bool show_to_taps(const core::Packet& packet, core::Direction direction);
   Transmit hand_over(core::PacketPtr& packet, TxQueue& queue);
   bool transmit_directly(core::PacketPtr packet, TxQueue& queue, bool shown);
   TxQueue& choose_queue(core::Packet& packet);

@@ -148,7 +148,6 @@ bool Ipv4::make_fragments(const core::Packet& packet, std::size_t piece_bytes,
 
 // ip_rcv_core and the route look-up. `not_specified`: nothing is wrong with it.
 DropReason Ipv4::why_not_accept(core::Packet& packet) {
-  if (packet.packet_type == core::PacketType::otherhost) return DropReason::otherhost;
   if (!packet.make_linear(ipv4::kBytes)) return DropReason::pkt_too_small;
   const std::size_t header_bytes = std::size_t{packet.data()[0] & 0xfu} * 4;
   if (packet.data()[0] >> 4 != 4 || header_bytes < ipv4::kBytes) return DropReason::ip_inhdr;
@@ -171,6 +170,11 @@ DropReason Ipv4::why_not_accept(core::Packet& packet) {
 
 void Ipv4::receive(PacketPtr packet) {
   packet->orphan();  // the sender of a packet to ourselves has got rid of it
+  // At the door, before anything of IP is looked at or counted.
+  if (packet->packet_type == core::PacketType::otherhost) [[unlikely]] {
+    stack_.allocator().drop(std::move(packet), DropReason::otherhost);
+    return;
+  }
   stack_.cpu().charge(Work::ip_input);
   ++figures_.in_receives;
   packet->set_network_header();
@@ -213,8 +217,6 @@ void Ipv4::deliver(PacketPtr packet) {
 
 void Ipv4::drop_received(PacketPtr packet, DropReason reason) {
   switch (reason) {
-    case DropReason::otherhost:
-      break;
     case DropReason::pkt_too_small:
     case DropReason::ip_inhdr:
     case DropReason::ip_csum:

@@ -39,6 +39,7 @@ SocketStatus PingSocket::send(Ipv4Address destination, std::uint16_t sequence, s
                               std::uint32_t flow) {
   TAPESTRY_ASSERT(open_, "a ping socket is open before it sends");
   if (bytes > kPayloadMax) return SocketStatus::too_long;
+  stack_.cpu().charge(Work::socket_call);
   if (const SocketStatus status = body_->wait_for_send_space(false); status != SocketStatus::ok)
     return status;
   const std::optional<Route> route = stack_.route(destination);
@@ -92,6 +93,7 @@ void PingSocket::account_round_trip(Reply& reply, core::Instant arrived) {
 
 PingSocket::Reply PingSocket::receive(core::Instant deadline) {
   Reply reply;
+  stack_.cpu().charge(Work::socket_call);
   PacketPtr packet = body_->take(deadline, reply.status);
   if (!packet) return reply;
   stack_.cpu().charge(Work::socket_receive);

@@ -100,13 +100,16 @@ std::optional<Route> Stack::route(Ipv4Address destination) const {
 
 // --- up ------------------------------------------------------------------------------------------
 
-void Stack::receive(Device& device, core::PacketPtr packet) {
+void Stack::receive(Device& device, core::PacketPtr packet, bool kept_by_tap) {
   if (packet->protocol == ethernet::kIpv4) [[likely]] {
     packet->pull(ethernet::kBytes);
     ipv4_->receive(std::move(packet));
   } else if (packet->protocol == ethernet::kArp) {
     packet->pull(ethernet::kBytes);
     arp_->receive(device, std::move(packet));
+  } else if (kept_by_tap) {
+    // What nobody else takes is the last packet socket's own, which frees it when it is read.
+    core::consume(std::move(packet));
   } else {
     device.count_receive_drop();
     allocator_.drop(std::move(packet), core::DropReason::unhandled_proto);
@@ -116,6 +119,7 @@ void Stack::receive(Device& device, core::PacketPtr packet) {
 void Stack::loop_back(core::PacketPtr packet) {
   packet->interface = 0;
   packet->packet_type = core::PacketType::host;
+  cpu().charge(sched::Work::driver_transmit);
   backlog_->enqueue(std::move(packet));
 }
 

@@ -60,9 +60,11 @@ struct StackEnvironment {
 class Allocator {
  public:
   explicit Allocator(StackEnvironment environment) : environment_(environment) {}
-  // Charges packet_alloc, settles nothing. Empty if the world's pool is exhausted; the caller
-  // counts that.
-  core::PacketPtr allocate(core::Origin origin = core::Origin::host_copy);
+  // Charges packet_alloc, and packet_pages for a buffer that takes more than a page and is made of
+  // pages (alloc_skb_with_frags); settles nothing. Empty if the world's pool is exhausted; the
+  // caller counts that.
+  core::PacketPtr allocate(core::Origin origin = core::Origin::host_copy,
+                           std::size_t buffer_bytes = 0);
   // The end of a packet that was sent or handed on: charges packet_free; if a socket waits to hear
   // of its end, settles and tells it, which may wake a thread.
   void free(core::PacketPtr packet, core::Outcome outcome = core::Outcome::consumed);
@@ -115,8 +117,10 @@ class Stack {
 
   // Up from a device: settled, in softirq context or with bottom halves off
   // (__netif_receive_skb_core behind taps and rx_handler). The frame's headers are marked.
-  void receive(Device& device, core::PacketPtr packet);
-  // A packet to ourselves, from its IP header on: through the backlog and up again.
+  // `kept_by_tap`: a packet socket has it as well.
+  void receive(Device& device, core::PacketPtr packet, bool kept_by_tap);
+  // A packet to ourselves, from its IP header on: through the backlog and up again
+  // (loopback_xmit: a device without a queue).
   void loop_back(core::PacketPtr packet);
 
   Allocator& allocator() { return allocator_; }

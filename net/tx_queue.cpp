@@ -193,7 +193,7 @@ bool TxQueue::send(core::PacketQueue& batch) {
     PacketPtr packet = batch.pop();
     if (!packet) return true;
     packet->more = !batch.empty();
-    cpu.charge(Work::driver_transmit);
+    if (!device_.features_.lockless) cpu.charge(Work::driver_transmit);
     cpu.settle();
     if (blocked() || !offer(packet)) {
       cpu.settle();

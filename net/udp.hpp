@@ -46,6 +46,10 @@ class UdpSocket {
                     bool nonblocking = false);
   SocketStatus send_to(Endpoint remote, std::span<const std::uint8_t> payload,
                        std::uint32_t flow = 0, bool nonblocking = false);
+  // sendmmsg on a connected socket: as many datagrams as go, in one call. What stops it after the
+  // first is told by the count only.
+  std::size_t send_many(std::span<const std::span<const std::uint8_t>> payloads,
+                        std::uint32_t flow = 0, bool nonblocking = false);
 
   struct Received {
     SocketStatus status = SocketStatus::ok;
@@ -58,6 +62,10 @@ class UdpSocket {
   // Waits for a datagram until `deadline` (kNever: for ever; now: does not wait) and copies it out
   // (charged). What the buffer does not hold is lost.
   Received receive(std::span<std::uint8_t> buffer, core::Instant deadline = core::kNever);
+  // recvmmsg with MSG_WAITFORONE: waits for the first datagram until `deadline`, takes what else is
+  // there, one for each buffer, and returns how many. `into[count]` says what stopped it.
+  std::size_t receive_many(std::span<const std::span<std::uint8_t>> buffers,
+                           std::span<Received> into, core::Instant deadline = core::kNever);
   bool readable() const { return body_->readable(); }
   // select/poll for one socket: waits, charges nothing for the call itself.
   bool wait_readable(core::Instant deadline) { return body_->wait_readable(deadline); }
@@ -78,6 +86,9 @@ class UdpSocket {
   explicit UdpSocket(Stack& stack);
 
   bool is_bound() const { return local_.port != 0; }
+  SocketStatus send_one(Endpoint remote, std::span<const std::uint8_t> payload, std::uint32_t flow,
+                        bool nonblocking);
+  Received receive_one(std::span<std::uint8_t> buffer, core::Instant deadline);
   core::PacketPtr make_packet(std::span<const std::uint8_t> payload);
 
   Stack& stack_;

@@ -55,10 +55,27 @@ SocketStatus UdpSocket::send(std::span<const std::uint8_t> payload, std::uint32_
   return send_to(*remote_, payload, flow, nonblocking);
 }
 
-// Nothing is owed when send space and tables are looked at; then everything up to the neighbour
-// table is paid at once, since it concerns this packet alone.
 SocketStatus UdpSocket::send_to(Endpoint remote, std::span<const std::uint8_t> payload,
                                 std::uint32_t flow, bool nonblocking) {
+  stack_.cpu().charge(Work::socket_call);
+  return send_one(remote, payload, flow, nonblocking);
+}
+
+std::size_t UdpSocket::send_many(std::span<const std::span<const std::uint8_t>> payloads,
+                                 std::uint32_t flow, bool nonblocking) {
+  TAPESTRY_ASSERT(remote_.has_value(), "a socket is connected, or told where to send to");
+  stack_.cpu().charge(Work::packet_send_call);
+  std::size_t sent = 0;
+  while (sent < payloads.size() &&
+         send_one(*remote_, payloads[sent], flow, nonblocking) == SocketStatus::ok)
+    ++sent;
+  return sent;
+}
+
+// Nothing is owed when send space and tables are looked at; then everything up to the neighbour
+// table is paid at once, since it concerns this packet alone.
+SocketStatus UdpSocket::send_one(Endpoint remote, std::span<const std::uint8_t> payload,
+                                 std::uint32_t flow, bool nonblocking) {
   if (payload.size() > udp::kPayloadMax) return SocketStatus::too_long;
   const SocketStatus space = body_->wait_for_send_space(nonblocking);
   if (space != SocketStatus::ok) return space;
@@ -119,6 +136,23 @@ PacketPtr UdpSocket::make_packet(std::span<const std::uint8_t> payload) {
 // --- receiving -----------------------------------------------------------------------------------
 
 UdpSocket::Received UdpSocket::receive(std::span<std::uint8_t> buffer, core::Instant deadline) {
+  stack_.cpu().charge(Work::socket_call);
+  return receive_one(buffer, deadline);
+}
+
+std::size_t UdpSocket::receive_many(std::span<const std::span<std::uint8_t>> buffers,
+                                    std::span<Received> into, core::Instant deadline) {
+  TAPESTRY_ASSERT(into.size() >= buffers.size(), "each buffer has a place for what it says");
+  stack_.cpu().charge(Work::packet_receive_call);
+  std::size_t count = 0;
+  for (; count < buffers.size(); ++count) {
+    into[count] = receive_one(buffers[count], count == 0 ? deadline : core::kStart);
+    if (into[count].status != SocketStatus::ok) break;
+  }
+  return count;
+}
+
+UdpSocket::Received UdpSocket::receive_one(std::span<std::uint8_t> buffer, core::Instant deadline) {
   Received received;
   PacketPtr packet = body_->take(deadline, received.status);
   if (!packet) return received;

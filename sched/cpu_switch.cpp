@@ -76,6 +76,7 @@ void Cpu::wait_for_work() {
   while (run_queue_.empty()) {
     settle();
     if (!run_queue_.empty()) break;
+    if (time_.prepare_idle(*this)) continue;
     const core::Instant start = timeline_.now();
     time_.idle(*this);
     resume_here();
@@ -84,10 +85,12 @@ void Cpu::wait_for_work() {
     pay_all();
   }
   settle();
+  time_.leave_idle(*this);
 }
 
 void Cpu::run_idle_thread() {
   resume_here();
+  time_.leave_idle(*this);
   for (;;) {
     Thread* next = run_queue_.take_next();
     if (next == nullptr) {

@@ -19,6 +19,11 @@ class TimeSource {
 
   // Nothing to run: returns when something has become pending for this CPU.
   virtual void idle(Cpu& cpu) = 0;
+  // Before that: true if there was something to do for it, which took time, so that the CPU looks
+  // again.
+  virtual bool prepare_idle(Cpu&) { return false; }
+  // The CPU, which owes nothing, begins to run, for the first time or because a thread is ready.
+  virtual void leave_idle(Cpu&) {}
 
   // Something has become pending: ends an attentive spend or an idle wait, at the present instant.
   // Called by devices and by other CPUs; only latches.

@@ -54,6 +54,10 @@ class TimerQueue {
 
   // The timer interrupt: runs what has expired, in order, and programs the next.
   void interrupt();
+  // Programs the device for what is first now, if it is set for something else.
+  void reprogram() {
+    if (queue_.next_instant() != programmed_) program();
+  }
   core::Instant next() const { return queue_.next_instant(); }
   std::size_t size() const { return queue_.size(); }
 

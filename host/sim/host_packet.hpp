@@ -4,13 +4,11 @@
 
 #include "core/packet.hpp"
 #include "host/frame_copy.hpp"
+#include "net/socket_memory.hpp"
 #include "net/stack.hpp"
 #include "sched/cpu.hpp"
 
 namespace tapestry::host::sim {
-
-// Beyond one page a packet's data takes further pages, which have a price of their own.
-inline constexpr std::size_t kPageBytes = 4096;
 
 // The frame as a packet of the host's, marked as what comes from a device or goes to one. Empty if
 // there is no memory. Charges nothing, so that a caller that has just seen room in its send buffer
@@ -19,7 +17,7 @@ core::PacketPtr copy_into_host(net::Stack& stack, const core::Packet& frame, Vne
 
 inline void charge_copy_into_host(sched::Cpu& cpu, const core::Packet& packet) {
   cpu.charge(sched::Work::packet_alloc);
-  if (packet.length() > kPageBytes) cpu.charge(sched::Work::packet_pages);
+  if (packet.length() > net::kPageBytes) cpu.charge(sched::Work::packet_pages);
   cpu.charge(sched::Work::user_copy_io, 1, static_cast<std::int64_t>(packet.length()));
 }
 

@@ -62,6 +62,11 @@ IoResult PacketSocket::send(const core::PacketBatch& batch, std::size_t count) {
   return {status, 0};
 }
 
+IoStatus PacketSocket::send_frame(const core::Packet& frame) {
+  cpu().charge(Work::socket_call);
+  return send_one(frame);
+}
+
 // packet_snd
 IoStatus PacketSocket::send_one(const core::Packet& frame) {
   cpu().settle();
@@ -95,25 +100,26 @@ bool PacketSocket::is_ignored(const core::Packet& packet) const {
 }
 
 // packet_rcv
-void PacketSocket::frame(const core::Packet& packet, core::Direction) {
-  if (packet.owner() == send_buffer_.get()) return;
+bool PacketSocket::frame(const core::Packet& packet, core::Direction) {
+  if (packet.owner() == send_buffer_.get()) return false;
   cpu().charge(Work::packet_tap);
   cpu().settle();
   if (is_ignored(packet)) {
     ++figures_.filtered;
-    return;
+    return false;
   }
   ++figures_.packets;
   core::PacketPtr copy;
   if (receive_memory_bytes_ < options_.receive_buffer_bytes) copy = packet.clone();
   if (!copy) {
     ++figures_.drops;
-    return;
+    return false;
   }
   receive_memory_bytes_ += net::socket_memory_bytes(copy->length());
   const bool taken = queue_.push(std::move(copy));
   TAPESTRY_ASSERT(taken, "the receive buffer bounds the queue");
   readiness_.became_readable();
+  return true;
 }
 
 IoResult PacketSocket::receive(std::span<ReceiveSlot> slots) {

@@ -42,6 +42,8 @@ class PacketSocket final : public PacketIo, private net::Device::Tap {
   // sendmmsg. What stops it after the first message is told by the count only; the next call finds
   // out for itself. A message that the device's queue refused is gone, though not counted.
   IoResult send(const core::PacketBatch& batch, std::size_t count) override;
+  // send(2): one frame in a call of its own.
+  IoStatus send_frame(const core::Packet& frame);
   // recvmmsg. What stops it after the first message is told by the next call.
   IoResult receive(std::span<ReceiveSlot> slots) override;
   void listen(ReadinessListener* listener) override { readiness_.listen(listener); }
@@ -62,7 +64,7 @@ class PacketSocket final : public PacketIo, private net::Device::Tap {
   const Figures& figures() const { return figures_; }
 
  private:
-  void frame(const core::Packet& packet, core::Direction direction) override;
+  bool frame(const core::Packet& packet, core::Direction direction) override;
   bool is_ignored(const core::Packet& packet) const;
   IoStatus send_one(const core::Packet& frame);
   sched::Cpu& cpu() const;

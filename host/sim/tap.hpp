@@ -3,6 +3,10 @@
 //   host stack -> Tap::transmit -> queue of the descriptor -> TapDescriptor::receive   (one a call)
 //   TapDescriptor::send -> a packet of the host's -> the host's receive path, inside the call
 //
+// It takes no lock to transmit, but its queueing discipline is there, ahead of the descriptor's own
+// queue (NETIF_F_LLTX without IFF_NO_QUEUE). It never stops that: what its reader's queue has no
+// room for is lost.
+//
 // What a reader can take (TUNSETOFFLOAD) is state of the device, not of the descriptor: it outlives
 // who set it. The host's stack leaves checksums and segmentation undone for a device that says it
 // does them; a later reader without a virtual header then gets frames that are longer than its

@@ -26,7 +26,8 @@ class Veth {
               .transmit_checksum = true,
               .segmentation = true,
               .receive_checksum = true,
-              .lockless = true};
+              .lockless = true,
+              .queueless = true};
     }
     void open() override {}
     void close() override {}

@@ -226,5 +226,27 @@ TEST_CASE("a guest that sleeps is neither running nor stolen from") {
   }
 }
 
+TEST_CASE("a guest that is asleep has lost nothing, whenever one looks") {
+  for (const auto mode : kModes) {
+    Nested nested(mode);
+    HostInterrupt disk(*nested.host, Nanos{9000}, Nanos{250});
+    disk.line.set_affinity(1);
+    check(nested.run({Nanos{1000}}), 1000, 0);
+    CHECK(core::nanos_since_start(nested.world.timeline().now()) >= 9000);
+    CHECK(nested.guest->uml()->stolen().count() == 0);
+  }
+}
+
+TEST_CASE("a guest that got its work between two runs has slept until then") {
+  for (const auto mode : kModes) {
+    Nested nested(mode);
+    HostInterrupt disk(*nested.host, Nanos{9000}, Nanos{250});
+    disk.line.set_affinity(1);
+    nested.run({Nanos{1000}});
+    const Stolen second = nested.run({Nanos{1000}});
+    CHECK(second.stolen.count() == 0);
+  }
+}
+
 }  // namespace
 }  // namespace tapestry

@@ -108,9 +108,9 @@ TEST_CASE("A device that is down takes nothing, and opening it twice opens it on
   CHECK(ledger_is_closed(run.world));
 }
 
-TEST_CASE("A lockless device has no queueing discipline and pays for itself") {
+TEST_CASE("A queueless device has no queueing discipline and pays for itself") {
   One run;
-  run.m.driver.offers.lockless = true;
+  run.m.driver.offers.lockless = run.m.driver.offers.queueless = true;
   run.m.driver.reports_completions = false;
   run.m.process("sender", [&] {
     run.m.device.transmit(make_frame(run.world.packets, 1));
@@ -215,11 +215,12 @@ TEST_CASE("The frame's address says whom it is for") {
 class CountingTap final : public net::Device::Tap {
  public:
   CountingTap(World& world, NetMachine& m) : world_(world), m_(m) {}
-  void frame(const core::Packet& packet, core::Direction direction) override {
+  bool frame(const core::Packet& packet, core::Direction direction) override {
     world_.timeline.require_settled("a tap");
     World::spend(m_.machine.cpu(), 1'000);
     ++(direction == core::Direction::incoming ? incoming : outgoing);
     bytes += packet.length();
+    return false;
   }
   int incoming = 0, outgoing = 0;
   std::size_t bytes = 0;
@@ -255,10 +256,11 @@ TEST_CASE("Removing a tap waits for the CPU that is in it") {
   class SlowTap final : public net::Device::Tap {
    public:
     explicit SlowTap(NetMachine& m) : m_(m) {}
-    void frame(const core::Packet&, core::Direction) override {
+    bool frame(const core::Packet&, core::Direction) override {
       inside = true;
       World::spend(m_.machine.cpu(), 5'000'000);
       inside = false;
+      return false;
     }
     bool inside = false;
 

@@ -2,6 +2,7 @@
 
 #include <yaml-cpp/yaml.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <map>
@@ -98,7 +99,9 @@ std::vector<Closure> load_closures(const std::string& list) {
     closure.source = node["source"].as<std::string>();
     closure.once = read_charges(node["once"]);
     closure.each = read_charges(node["each"]);
-    closure.aside = read_charges(node["aside"]);
+    for (const auto& word : node["path"])
+      closure.path.push_back(word.as<std::string>());
+    if (node["no-path"]) closure.no_path = node["no-path"].as<std::string>();
     closure.per_each = node["per"] && node["per"].as<std::string>() == "each";
     for (const auto& point : node["points"])
       closure.points.push_back(
@@ -116,12 +119,21 @@ sched::CostTable shipped_cost_table(const std::string& name) {
 }
 
 std::int64_t published_time_ps(const std::string& source) {
-  const std::size_t colon = source.find(": ");
-  const std::string file = source.substr(0, colon);
-  const std::string row = source.substr(colon + 2);
-  const std::size_t minus = row.find(" - ");
-  if (minus == std::string::npos) return row_time_ps(file, row);
-  return row_time_ps(file, row.substr(0, minus)) - row_time_ps(file, row.substr(minus + 3));
+  std::string file;
+  std::int64_t sum = 0, sign = 1;
+  for (std::size_t at = 0; at < source.size();) {
+    const std::size_t end = std::min(source.find(" + ", at), source.find(" - ", at));
+    std::string row = source.substr(at, end == std::string::npos ? end : end - at);
+    if (const std::size_t colon = row.find(".csv: "); colon != std::string::npos) {
+      file = row.substr(0, colon + 4);
+      row = row.substr(colon + 6);
+    }
+    sum += sign * row_time_ps(file, row);
+    if (end == std::string::npos) break;
+    sign = source[end + 1] == '+' ? 1 : -1;
+    at = end + 3;
+  }
+  return sum;
 }
 
 }  // namespace tapestry::testing

@@ -41,7 +41,10 @@ std::size_t Vector::receive(std::size_t most) {
 }
 
 std::size_t Vector::receive_one() {
-  host::ReceiveSlot slot{.packet = environment_.allocator.allocate(), .capacity = buffer_bytes()};
+  const std::size_t capacity = buffer_bytes();
+  host::ReceiveSlot slot{
+      .packet = environment_.allocator.allocate(core::Origin::host_copy, capacity),
+      .capacity = capacity};
   const host::IoResult result = port_.receive({&slot, 1});
   if (result.status == host::IoStatus::failed) fail();
   if (result.count == 0) {

@@ -29,7 +29,7 @@ class ReceiveSlots {
   std::span<host::ReceiveSlot> ready(std::size_t count, std::size_t capacity) {
     for (std::size_t i = 0; i < count; ++i) {
       host::ReceiveSlot& slot = slots_[i];
-      if (!slot.packet) slot.packet = allocator_.allocate();
+      if (!slot.packet) slot.packet = allocator_.allocate(core::Origin::host_copy, capacity);
       slot.capacity = capacity;
       slot.length = 0;
       slot.truncated = false;
