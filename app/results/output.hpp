@@ -21,6 +21,9 @@ struct JudgedExpectation {
   Verdict verdict;
 };
 
+// Three significant digits with a decimal prefix: 12.3M.
+std::string scaled(double value);
+
 std::vector<JudgedExpectation> judge_all(const ScenarioFile& file, const RunReport& report);
 
 std::string print_table(const ScenarioFile& file, const RunReport& report,

@@ -9,15 +9,6 @@
 
 namespace tapestry::app {
 
-namespace {
-
-std::optional<double> value_of(const RunResult& result, const std::string& metric) {
-  const auto found = result.metrics.find(metric);
-  if (found == result.metrics.end()) return std::nullopt;
-  return std::visit([](auto plain) { return static_cast<double>(plain); }, found->second);
-}
-
-// Three significant digits with a decimal prefix: 12.3M.
 std::string scaled(double value) {
   static constexpr const char* kPrefixes[] = {"", "k", "M", "G", "T"};
   std::size_t prefix = 0;
@@ -30,6 +21,14 @@ std::string scaled(double value) {
                        : value < 99.95                           ? 1
                                                                  : 0;
   return fmt::format("{:.{}f}{}", value, decimals, kPrefixes[prefix]);
+}
+
+namespace {
+
+std::optional<double> value_of(const RunResult& result, const std::string& metric) {
+  const auto found = result.metrics.find(metric);
+  if (found == result.metrics.end()) return std::nullopt;
+  return std::visit([](auto plain) { return static_cast<double>(plain); }, found->second);
 }
 
 std::string scaled(std::optional<double> value) { return value ? scaled(*value) : "-"; }

@@ -162,6 +162,9 @@ const Fields<PublishedEntry>& published_fields() {
       figure("source", &Published::source,
              {.required = true, .help = "who measured it, where, how"}),
       figure("disclaimer", &Published::disclaimer, {.help = "what its author warns of"}),
+      figure("fitted", &Published::fitted,
+             {.assumed = "false",
+              .help = "a cost was chosen so that this figure comes out; else it is predicted"}),
   };
   return fields;
 }
