@@ -67,7 +67,7 @@ Machine::Machine(World& world, MachineOptions options, const sched::CostTable& c
       tasklets_(scheduler_, softirqs_),
       jiffies_(scheduler_, softirqs_, options_.hz),
       napi_(scheduler_, softirqs_, napi_options(options_)),
-      stack_({scheduler_, softirqs_, jiffies_, napi_, world.packets(), *this},
+      stack_({scheduler_, softirqs_, jiffies_, napi_, world.packets(), *this, tasklets_},
              stack_options(options_)) {
   interrupts_->bind(scheduler_, softirqs_);
   softirqs_.start_threads();
