@@ -57,8 +57,8 @@ Tally print_figures(const ScenarioFile& file, const RunReport& report) {
     const std::string ratio =
         ours && figure.value != 0 ? fmt::format("{:.2f}", *ours / figure.value) : "-";
     fmt::print("    {:<24} {:>9} {:>9} {:>5}  {:<9}  {}\n",
-               figure.name.variant + "." + figure.name.workload, scaled(figure.value),
-               ours ? scaled(*ours) : "-", ratio, figure.fitted ? "fitted" : "predicted", verdict);
+               figure.name.variant + "." + figure.name.workload, with_prefix(figure.value),
+               ours ? with_prefix(*ours) : "-", ratio, figure.fitted ? "fitted" : "predicted", verdict);
   }
   return tally;
 }

@@ -22,7 +22,7 @@ struct JudgedExpectation {
 };
 
 // Three significant digits with a decimal prefix: 12.3M.
-std::string scaled(double value);
+std::string with_prefix(double value);
 
 std::vector<JudgedExpectation> judge_all(const ScenarioFile& file, const RunReport& report);
 

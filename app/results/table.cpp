@@ -9,7 +9,7 @@
 
 namespace tapestry::app {
 
-std::string scaled(double value) {
+std::string with_prefix(double value) {
   static constexpr const char* kPrefixes[] = {"", "k", "M", "G", "T"};
   std::size_t prefix = 0;
   while (std::abs(value) >= 999.5 && prefix + 1 < std::size(kPrefixes)) {
@@ -31,7 +31,7 @@ std::optional<double> value_of(const RunResult& result, const std::string& metri
   return std::visit([](auto plain) { return static_cast<double>(plain); }, found->second);
 }
 
-std::string scaled(std::optional<double> value) { return value ? scaled(*value) : "-"; }
+std::string scaled(std::optional<double> value) { return value ? with_prefix(*value) : "-"; }
 
 std::string duration(std::optional<double> ns) {
   if (!ns) return "-";
@@ -130,7 +130,7 @@ std::string published_block(const ScenarioFile& file, const RunReport& report) {
       const auto ours = value_of(result, figure.name.metric);
       if (!ours) continue;
       text += fmt::format("  {:<44.44} {:>9} {:>9} {:>6.2f}\n", figure.name.to_string(),
-                          scaled(figure.value), scaled(*ours), *ours / figure.value);
+                          with_prefix(figure.value), with_prefix(*ours), *ours / figure.value);
       note(figure);
     }
   }

@@ -65,7 +65,7 @@ SocketStatus Connection::send_status() const {
 
 // tcp_sendmsg: bytes go behind those that wait, up to what makes a good packet.
 SendResult Connection::send(std::span<const std::uint8_t> bytes, std::uint32_t flow,
-                            bool nonblocking) {
+                            bool nonblocking, core::Instant deadline) {
   SendResult result;
   cpu().charge(sched::Work::tcp_send);
   Owned owned(*this);
@@ -85,9 +85,13 @@ SendResult Connection::send(std::span<const std::uint8_t> bytes, std::uint32_t f
         break;
       }
       wants_space_ = true;
-      owned.wait(writers_, core::kNever, [this] {
+      const bool in_time = owned.wait(writers_, deadline, [this] {
         return has_send_memory() || error_ != SocketStatus::ok || state_ == State::closed;
       });
+      if (!in_time) {
+        result.status = SocketStatus::would_block;
+        break;
+      }
       continue;
     }
     if (bytes.empty()) break;

@@ -83,7 +83,8 @@ class Connection {
 
   // --- from a process, without the lock ----------------------------------------------------------
   SocketStatus connect(core::Instant deadline);
-  SendResult send(std::span<const std::uint8_t> bytes, std::uint32_t flow, bool nonblocking);
+  SendResult send(std::span<const std::uint8_t> bytes, std::uint32_t flow, bool nonblocking,
+                  core::Instant deadline);
   ReceiveResult receive(std::span<std::uint8_t> buffer, core::Instant deadline);
   void shutdown_send();
   void close();  // the process has no more to do with it; gone when this returns

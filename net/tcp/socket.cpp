@@ -150,9 +150,9 @@ void TcpSocket::apply_settings() {
 // --- what a connection does ----------------------------------------------------------------------
 
 TcpSocket::Sent TcpSocket::send(std::span<const std::uint8_t> bytes, std::uint32_t flow,
-                                bool nonblocking) {
+                                bool nonblocking, core::Instant deadline) {
   if (connection_ == nullptr) return {SocketStatus::not_connected, 0};
-  const tcp::SendResult sent = connection_->send(bytes, flow, nonblocking);
+  const tcp::SendResult sent = connection_->send(bytes, flow, nonblocking, deadline);
   return {sent.status, sent.length};
 }
 

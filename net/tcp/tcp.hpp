@@ -55,9 +55,11 @@ class TcpSocket {
     SocketStatus status = SocketStatus::ok;
     std::size_t length = 0;  // bytes taken, perhaps some even with an error
   };
-  // Copies the bytes in (charged); blocks until all are in the send buffer, unless `nonblocking`.
+  // Copies the bytes in (charged); blocks until all are in the send buffer or the deadline has come
+  // (SO_SNDTIMEO), unless `nonblocking`; would_block if none are.
   // reset: the peer has; broken_pipe: this side was shut down; not_connected.
-  Sent send(std::span<const std::uint8_t> bytes, std::uint32_t flow = 0, bool nonblocking = false);
+  Sent send(std::span<const std::uint8_t> bytes, std::uint32_t flow = 0, bool nonblocking = false,
+            core::Instant deadline = core::kNever);
 
   struct Received {
     SocketStatus status = SocketStatus::ok;
