@@ -109,6 +109,14 @@ void Packet::truncate_to(std::size_t n) {
   pool_->ledger_.count_truncated(lost);
 }
 
+void Packet::lose_front(std::size_t n) {
+  if (n == 0) return;
+  pull(n);
+  const std::uint64_t lost = std::min<std::uint64_t>(n, weight_);
+  weight_ -= lost;
+  pool_->ledger_.count_truncated(lost);
+}
+
 void Packet::copy_out(std::size_t offset, std::span<std::uint8_t> target) const {
   std::uint8_t* to = target.data();
   for_each_piece(offset, target.size(), [&to](std::span<const std::uint8_t> piece) {

@@ -137,6 +137,10 @@ class Packet : public PacketMarks {
   // off (not more than there is) leaves the world as truncated.
   void truncate_to(std::size_t n);
 
+  // Strips the first n bytes (at most length()) because the reader has had them before. As much
+  // weight as bytes (not more than there is) leaves the world as truncated.
+  void lose_front(std::size_t n);
+
   // Pulls bytes of the payload into the linear part until the first n are contiguous at data(), as
   // pskb_may_pull. False if the packet is shorter or n exceeds the area.
   bool make_linear(std::size_t n) { return n <= linear_length() || make_linear_slowly(n); }

@@ -11,6 +11,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <span>
 #include <utility>
@@ -104,7 +105,11 @@ class PayloadRef {
   std::size_t block_capacity() const { return block_->capacity(); }
 
  private:
+  friend class PayloadFiller;
   friend class PayloadPool;
+  void write_unshared(std::size_t offset, std::span<const std::uint8_t> bytes) {
+    std::memcpy(block_->bytes() + offset_ + offset, bytes.data(), bytes.size());
+  }
   PayloadRef(PayloadBlock* block, std::size_t length)
       : block_(block), length_(static_cast<std::uint32_t>(length)) {}
 
@@ -166,6 +171,34 @@ class PayloadPool {
 
   std::array<Class, kPayloadClasses> classes_;
   std::vector<std::unique_ptr<std::byte, FreeAligned>> slabs_;
+};
+
+// A block that is filled piece by piece: pieces that have been handed out are immutable, the bytes
+// behind them are still the filler's (a socket's page fragment, sk_page_frag). Pieces that follow
+// each other join when they are appended to one packet.
+class PayloadFiller {
+ public:
+  // Takes a whole block that nobody shares.
+  void start(PayloadRef block) {
+    block_ = std::move(block);
+    used_ = 0;
+  }
+  void reset() { block_.reset(); }
+  // Bytes there is room for; 0 without a block.
+  std::size_t left() const { return block_ ? block_.length() - used_ : 0; }
+
+  // Copies the bytes in, at most as many as there is room for.
+  PayloadRef fill(std::span<const std::uint8_t> bytes) {
+    TAPESTRY_ASSERT(bytes.size() <= left(), "the bytes fit the block");
+    PayloadRef piece = block_.slice(used_, bytes.size());
+    block_.write_unshared(used_, bytes);
+    used_ += bytes.size();
+    return piece;
+  }
+
+ private:
+  PayloadRef block_;
+  std::size_t used_ = 0;
 };
 
 inline void PayloadRef::recycle() { block_->pool->recycle(block_); }

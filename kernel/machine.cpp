@@ -76,7 +76,7 @@ Machine::Machine(World& world, MachineOptions options, const sched::CostTable& c
       jiffies_(scheduler_, softirqs_, options_.hz),
       tick_(uml_ ? std::make_unique<UmlTick>(*this) : nullptr),
       napi_(scheduler_, softirqs_, napi_options(options_)),
-      stack_({scheduler_, softirqs_, jiffies_, napi_, world.packets(), *this},
+      stack_({scheduler_, softirqs_, jiffies_, napi_, world.packets(), *this, tasklets_},
              stack_options(options_)) {
   interrupts_->bind(scheduler_, softirqs_);
   softirqs_.start_threads();

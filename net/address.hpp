@@ -27,6 +27,13 @@ struct Ipv4Address {
   std::string text() const;  // "10.77.0.1"
 };
 
+// One end of a UDP socket or a TCP connection.
+struct Endpoint {
+  Ipv4Address address;
+  std::uint16_t port = 0;
+  friend auto operator<=>(const Endpoint&, const Endpoint&) = default;
+};
+
 struct Ipv4Prefix {
   Ipv4Address address;
   int length = 24;  // 0 .. 32

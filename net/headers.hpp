@@ -45,6 +45,7 @@ inline constexpr std::uint16_t kDontFragment = 0x4000;
 inline constexpr std::uint16_t kMoreFragments = 0x2000;
 inline constexpr std::uint16_t kOffsetMask = 0x1fff;  // in units of 8 bytes
 inline constexpr std::uint8_t kIcmp = 1;
+inline constexpr std::uint8_t kTcp = 6;
 inline constexpr std::uint8_t kUdp = 17;
 inline constexpr std::size_t kPacketMax = 65535;
 }  // namespace ipv4

@@ -11,6 +11,7 @@
 #include "net/headers.hpp"
 #include "net/icmp.hpp"
 #include "net/socket_body.hpp"
+#include "net/tcp/tcp.hpp"
 #include "net/udp.hpp"
 #include "sched/guards.hpp"
 
@@ -43,14 +44,17 @@ std::size_t Ipv4::unfragmented_max(const Route& route) const {
 void Ipv4::send(PacketPtr packet, const Route& route, const Ipv4Fields& fields,
                 SocketBody* account) {
   stack_.cpu().charge(Work::ip_output);
-  if (packet->length() > unfragmented_max(route)) [[unlikely]] {
+  // What is to be cut into segments below is longer than any of them.
+  if (packet->gso_size == 0 && packet->length() > unfragmented_max(route)) [[unlikely]] {
     send_fragments(std::move(packet), route, fields, account);
     return;
   }
   const sched::BottomHalvesOff exclude(stack_.cpu());
   ++figures_.out_requests;
-  push_header(*packet, fields, next_identification_++,
-              fields.dont_fragment ? ipv4::kDontFragment : 0);
+  const std::uint16_t identification = next_identification_;
+  const int pieces = std::max<int>(packet->gso_segments, 1);  // each gets the next number
+  next_identification_ = static_cast<std::uint16_t>(identification + pieces);
+  push_header(*packet, fields, identification, fields.dont_fragment ? ipv4::kDontFragment : 0);
   if (account != nullptr) account->account(*packet);
   transmit(std::move(packet), route);
 }
@@ -203,8 +207,10 @@ void Ipv4::deliver(PacketPtr packet) {
   ++figures_.in_delivers;
   packet->pull(header_bytes);
   packet->set_transport_header();
-  if (protocol == ipv4::kUdp) [[likely]] {
+  if (protocol == ipv4::kUdp) {
     stack_.udp().receive(std::move(packet), source, destination);
+  } else if (protocol == ipv4::kTcp) {
+    stack_.tcp().receive(std::move(packet), source, destination);
   } else if (protocol == ipv4::kIcmp) {
     stack_.icmp().receive(std::move(packet), source, destination);
   } else {

@@ -12,7 +12,11 @@ enum class SocketStatus : std::uint8_t {
   too_long,     // EMSGSIZE: beyond 65,507 bytes
   no_buffers,   // ENOBUFS
   in_use,       // EADDRINUSE
-  timed_out
+  timed_out,
+  refused,        // ECONNREFUSED: nobody listens there
+  reset,          // ECONNRESET: the peer has given up
+  broken_pipe,    // EPIPE: this side, or the whole connection, is shut
+  not_connected,  // ENOTCONN
 };
 
 }  // namespace tapestry::net

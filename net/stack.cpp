@@ -8,6 +8,7 @@
 #include "net/headers.hpp"
 #include "net/icmp.hpp"
 #include "net/ipv4.hpp"
+#include "net/tcp/tcp.hpp"
 #include "net/transmit_softirq.hpp"
 #include "net/tx_queue.hpp"
 #include "net/udp.hpp"
@@ -23,7 +24,8 @@ Stack::Stack(StackEnvironment environment, StackOptions options)
       arp_(std::make_unique<ArpTable>(*this)),
       ipv4_(std::make_unique<Ipv4>(*this)),
       icmp_(std::make_unique<Icmp>(*this)),
-      udp_(std::make_unique<Udp>(*this)) {}
+      udp_(std::make_unique<Udp>(*this)),
+      tcp_(std::make_unique<Tcp>(*this)) {}
 
 Stack::~Stack() = default;
 

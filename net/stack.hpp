@@ -1,4 +1,4 @@
-// The protocol stack of one machine: devices, ARP, IPv4 with fragments, ICMP echo, UDP, sockets.
+// The protocol stack of one machine: devices, ARP, IPv4 with fragments, ICMP echo, UDP, TCP, sockets.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,10 @@
 #include "irq/jiffy_timer.hpp"
 #include "irq/napi.hpp"
 #include "irq/softirq.hpp"
+#include "irq/tasklet.hpp"
 #include "net/address.hpp"
 #include "net/device.hpp"
+#include "net/tcp/options.hpp"
 #include "sched/scheduler.hpp"
 
 namespace tapestry::net {
@@ -22,6 +24,7 @@ namespace tapestry::net {
 class ArpTable;
 class Ipv4;
 class Icmp;
+class Tcp;
 class Udp;
 
 // Behaviour that differs between kernels, chosen by the era (kernel/era.hpp).
@@ -35,6 +38,7 @@ struct StackOptions {
   bool bulk_dequeue = true;           // qdisc bulk dequeue and promise of more: since 3.18
   bool byte_queue_limits = true;      // since 3.3
   bool software_segmentation = true;  // GSO for all: always on since 4.17
+  TcpOptions tcp;
 };
 
 // Copying between a process and the kernel: what it costs depends on the platform.
@@ -54,6 +58,7 @@ struct StackEnvironment {
   irq::NapiCore& napi;
   core::PacketPool& packets;
   UserMemory& user_memory;
+  irq::Tasklets& tasklets;
 };
 
 // Packets for drivers and protocols of this machine.
@@ -134,6 +139,7 @@ class Stack {
   Ipv4& ipv4() { return *ipv4_; }
   Icmp& icmp() { return *icmp_; }
   Udp& udp() { return *udp_; }
+  Tcp& tcp() { return *tcp_; }
 
  private:
   class Backlog;          // per-CPU netif_rx queues and their pseudo-NAPI
@@ -160,6 +166,7 @@ class Stack {
   std::unique_ptr<Ipv4> ipv4_;
   std::unique_ptr<Icmp> icmp_;
   std::unique_ptr<Udp> udp_;
+  std::unique_ptr<Tcp> tcp_;
 };
 
 }  // namespace tapestry::net

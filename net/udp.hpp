@@ -23,12 +23,6 @@ namespace tapestry::net {
 class Stack;
 class Udp;
 
-struct Endpoint {
-  Ipv4Address address;
-  std::uint16_t port = 0;
-  friend auto operator<=>(const Endpoint&, const Endpoint&) = default;
-};
-
 class UdpSocket {
  public:
   // Unbinds; drops what nobody has read. Nobody waits in it, and its stack still stands.

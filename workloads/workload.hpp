@@ -36,6 +36,9 @@ struct Outcome {
   std::optional<std::uint64_t> transactions;  // completed requests in the window
   std::optional<std::uint64_t> calls;         // system calls made by a syscall workload
   core::Nanos call_time{0};                   // ... and the time they took together
+  std::optional<std::uint64_t> connections;   // TCP connections that opened, in the whole run
+  std::optional<core::Nanos>
+      longest_silence;          // between two deliveries, ends of the window included
   core::Instant finished_at{};  // when its last thread ended; if they have not, the first instant
 };
 

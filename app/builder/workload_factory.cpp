@@ -3,6 +3,8 @@
 #include "workloads/ping.hpp"
 #include "workloads/replay.hpp"
 #include "workloads/system_calls.hpp"
+#include "workloads/tcp_request_response.hpp"
+#include "workloads/tcp_stream.hpp"
 #include "workloads/udp_request_response.hpp"
 #include "workloads/udp_stream.hpp"
 
@@ -67,6 +69,40 @@ struct Factory {
     };
     return MadeWorkload{
         std::make_unique<workloads::UdpRequestResponse>(both->first, both->second, made), {}};
+  }
+
+  template <bool kReversed>
+  core::Result<MadeWorkload> operator()(const TcpBulkWorkload<kReversed>& options) const {
+    auto both = ends(options);
+    if (!both) return both.error();
+    workloads::TcpStreamOptions made{
+        .direction =
+            kReversed ? workloads::TcpDirection::receive : workloads::TcpDirection::transmit,
+        .send_bytes = options.send.count(),
+        .receive_bytes = options.receive.count(),
+        .sessions = options.sessions,
+        .window = {.warmup = options.warmup, .duration = options.duration},
+        .calls_per_message = options.calls_per_message,
+        .no_delay = options.no_delay,
+    };
+    return MadeWorkload{std::make_unique<workloads::TcpStream>(both->first, both->second, made),
+                        {}};
+  }
+
+  template <bool kConnectEach>
+  core::Result<MadeWorkload> operator()(const TcpTransactionWorkload<kConnectEach>& options) const {
+    auto both = ends(options);
+    if (!both) return both.error();
+    workloads::TcpRequestResponseOptions made{
+        .request_bytes = options.request.count(),
+        .response_bytes = options.response.count(),
+        .sessions = options.sessions,
+        .window = {.warmup = options.warmup, .duration = options.duration},
+        .connect_each = kConnectEach,
+        .no_delay = options.no_delay,
+    };
+    return MadeWorkload{
+        std::make_unique<workloads::TcpRequestResponse>(both->first, both->second, made), {}};
   }
 
   core::Result<MadeWorkload> operator()(const PingWorkload& options) const {

@@ -93,6 +93,13 @@ int dispatch(int argc, char** argv) {
   check->add_option("FILE", files, "scenarios; - for standard input")->required();
   check->add_option("--set", overrides, "path=value: change them")->allow_extra_args(false);
 
+  std::vector<std::string> references;
+  CLI::App* reference = app.add_subcommand(
+      "reference", "run the shipped scenarios and print published figures beside ours");
+  reference->add_option("FILE", references, "only these scenarios");
+  reference->add_option("--timeout", options.timeout, "give up after this much wall time");
+  reference->add_flag("-q,--quiet", options.quiet, "no progress line");
+
   std::string what = "scenarios";
   CLI::App* list = app.add_subcommand("list", "list what there is");
   list->add_option("WHAT", what, "scenarios, metrics, attributes, kernels")
@@ -115,6 +122,7 @@ int dispatch(int argc, char** argv) {
   }
   if (*run) return run_scenario_command(options.run);
   if (*verify) return verify_command(options.run);
+  if (*reference) return reference_command(references, options.run.runner);
   if (*check) return check_command(files, overrides);
   return list_command(what);
 }

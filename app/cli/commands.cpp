@@ -91,6 +91,8 @@ std::string first_difference(const RunResult& one, const RunResult& other) {
   return ": one has more counters";
 }
 
+}  // namespace
+
 int exit_code_of(const RunReport& report) {
   switch (report.ending) {
     case Ending::complete:
@@ -106,7 +108,14 @@ int exit_code_of(const RunReport& report) {
   return kHostError;
 }
 
-}  // namespace
+std::vector<std::string> shipped_scenarios() {
+  std::vector<std::string> paths;
+  std::error_code failure;
+  for (const auto& entry : std::filesystem::directory_iterator("scenarios", failure))
+    if (entry.path().extension() == ".yaml") paths.push_back(entry.path().string());
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
 
 std::optional<ScenarioFile> load_or_explain(const ScenarioArguments& arguments) {
   std::vector<std::string> overrides = arguments.overrides;
@@ -168,15 +177,9 @@ int check_command(const std::vector<std::string>& files,
 
 int list_command(const std::string& what) {
   if (what == "scenarios") {
-    std::vector<std::filesystem::path> paths;
-    std::error_code failure;
-    for (const auto& entry : std::filesystem::directory_iterator("scenarios", failure))
-      if (entry.path().extension() == ".yaml") paths.push_back(entry.path());
-    std::sort(paths.begin(), paths.end());
-    for (const auto& path : paths) {
-      const LoadedScenario loaded = load(path.string(), {});
-      fmt::print("{:<40} {}\n", path.string(),
-                 loaded.scenario ? loaded.scenario->title : "(not valid)");
+    for (const std::string& path : shipped_scenarios()) {
+      const LoadedScenario loaded = load(path, {});
+      fmt::print("{:<40} {}\n", path, loaded.scenario ? loaded.scenario->title : "(not valid)");
     }
   } else if (what == "metrics") {
     for (const MetricHelp& metric : metric_table())

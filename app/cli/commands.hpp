@@ -27,6 +27,14 @@ int run_scenario_command(const RunArguments& arguments);
 int check_command(const std::vector<std::string>& files, const std::vector<std::string>& overrides);
 int list_command(const std::string& what);
 int verify_command(const RunArguments& arguments);
+// Every shipped scenario that has published figures, or those named: ours beside them.
+int reference_command(const std::vector<std::string>& files, const RunnerOptions& options);
+
+// The shipped scenarios, sorted.
+std::vector<std::string> shipped_scenarios();
+
+// By how the runs ended; expectations are the caller's.
+int exit_code_of(const RunReport& report);
 
 // Prints every diagnostic on standard error; nothing if there are any.
 std::optional<ScenarioFile> load_or_explain(const ScenarioArguments& arguments);

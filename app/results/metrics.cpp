@@ -28,6 +28,8 @@ struct Summary {
 void add_traffic(Summary& summary) {
   const workloads::Outcome& outcome = summary.result.outcome;
   summary.set("duration_ns", outcome.window);
+  if (outcome.connections) summary.set("connections", *outcome.connections);
+  if (outcome.longest_silence) summary.set("longest_silence_ns", *outcome.longest_silence);
   if (outcome.calls) {
     summary.set_ratio("call_mean_ns", static_cast<double>(outcome.call_time.count()),
                       static_cast<double>(*outcome.calls));

@@ -43,9 +43,15 @@ using DecodeWorkload = void (*)(const Value&, std::string_view, Workload&, Diagn
 
 // In the order of kWorkloadKinds.
 constexpr std::array<DecodeWorkload, kWorkloadKinds.size()> kWorkloadDecoders = {
-    decode_workload_kind<ReplayWorkload>, decode_workload_kind<UdpStreamWorkload>,
-    decode_workload_kind<UdpRequestResponseWorkload>, decode_workload_kind<PingWorkload>,
-    decode_workload_kind<SyscallWorkload>};
+    decode_workload_kind<ReplayWorkload>,
+    decode_workload_kind<UdpStreamWorkload>,
+    decode_workload_kind<UdpRequestResponseWorkload>,
+    decode_workload_kind<PingWorkload>,
+    decode_workload_kind<SyscallWorkload>,
+    decode_workload_kind<TcpStreamWorkload>,
+    decode_workload_kind<TcpMaertsWorkload>,
+    decode_workload_kind<TcpRequestResponseWorkload>,
+    decode_workload_kind<TcpConnectWorkload>};
 
 }  // namespace
 

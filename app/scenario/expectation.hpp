@@ -49,6 +49,7 @@ struct Published {
   std::optional<double> high;
   std::string source;
   std::string disclaimer;  // the author's own; may be empty
+  bool fitted = false;     // a cost was chosen so that this figure comes out
   Position at;
 };
 

@@ -63,12 +63,16 @@ inline constexpr std::array<KindHelp, 5> kDeviceKinds = {{
     {"nic", "a plain network card: one ring pair, a doorbell, one interrupt line"},
 }};
 
-inline constexpr std::array<KindHelp, 5> kWorkloadKinds = {{
+inline constexpr std::array<KindHelp, 9> kWorkloadKinds = {{
     {"replay", "sends the frames of a capture, each from the side that sent it"},
     {"udp-stream", "sends UDP datagrams one way"},
     {"udp-rr", "UDP requests and responses in turn, one outstanding per session"},
     {"ping", "ICMP echo requests"},
     {"syscall", "reads of /dev/zero and writes to /dev/null, as dd makes them"},
+    {"tcp-stream", "TCP one way, as fast as it goes: netperf's TCP_STREAM, from the one who asks"},
+    {"tcp-maerts", "the same towards the one who asks: netperf's TCP_MAERTS"},
+    {"tcp-rr", "requests and responses in turn on one connection: netperf's TCP_RR"},
+    {"tcp-crr", "a connection for each request and response: netperf's TCP_CRR"},
 }};
 
 // ---- Tables ----
@@ -125,6 +129,14 @@ template <>
 const Fields<PingWorkload>& kind_fields<PingWorkload>();
 template <>
 const Fields<SyscallWorkload>& kind_fields<SyscallWorkload>();
+template <>
+const Fields<TcpStreamWorkload>& kind_fields<TcpStreamWorkload>();
+template <>
+const Fields<TcpMaertsWorkload>& kind_fields<TcpMaertsWorkload>();
+template <>
+const Fields<TcpRequestResponseWorkload>& kind_fields<TcpRequestResponseWorkload>();
+template <>
+const Fields<TcpConnectWorkload>& kind_fields<TcpConnectWorkload>();
 
 // The attribute that selects the kind: `kind` of devices and workloads, `platform` of machines.
 template <std::size_t count>

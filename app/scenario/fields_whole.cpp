@@ -99,6 +99,10 @@ std::vector<AttributeGroup> all_groups() {
       workload_group<UdpRequestResponseWorkload>(2),
       workload_group<PingWorkload>(3),
       workload_group<SyscallWorkload>(4),
+      workload_group<TcpStreamWorkload>(5),
+      workload_group<TcpMaertsWorkload>(6),
+      workload_group<TcpRequestResponseWorkload>(7),
+      workload_group<TcpConnectWorkload>(8),
       group("captures", "captures[N]", "where frames can be captured", capture_fields()),
       group("published", "published[N]", "a figure that somebody measured on the real thing",
             published_fields()),
@@ -158,6 +162,9 @@ const Fields<PublishedEntry>& published_fields() {
       figure("source", &Published::source,
              {.required = true, .help = "who measured it, where, how"}),
       figure("disclaimer", &Published::disclaimer, {.help = "what its author warns of"}),
+      figure("fitted", &Published::fitted,
+             {.assumed = "false",
+              .help = "a cost was chosen so that this figure comes out; else it is predicted"}),
   };
   return fields;
 }

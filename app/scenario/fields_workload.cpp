@@ -52,7 +52,7 @@ Field<Owner> cpu_field(std::string name, std::optional<int> Owner::*member, std:
                 .help = "the CPU that " + std::move(whose) + " is bound to; absent: any"});
 }
 
-// What both kinds of UDP traffic have.
+// What traffic between two processes has.
 template <class Owner>
 void append_flow_fields(Fields<Owner>& fields) {
   const Declared from = {.required = true, .help = "the machine that sends first"};
@@ -67,6 +67,43 @@ void append_flow_fields(Fields<Owner>& fields) {
                          {.assumed = "0ms", .high = "1h", .help = "how long it runs before that"}));
   fields.push_back(cpu_field("from-cpu", &Owner::from_cpu, "the first sender's process"));
   fields.push_back(cpu_field("to-cpu", &Owner::to_cpu, "the other side's process"));
+}
+
+template <class Owner>
+Field<Owner> no_delay_field() {
+  return field("no-delay", &Owner::no_delay,
+               {.assumed = "false", .help = "TCP_NODELAY: small segments don't wait for an ACK"});
+}
+
+template <class Owner>
+Fields<Owner> bulk_fields() {
+  Fields<Owner> made;
+  append_flow_fields(made);
+  made.push_back(field("send", &Owner::send,
+                       {.assumed = "16KiB", .low = "1B", .high = "1MiB", .help = "a send call"}));
+  made.push_back(
+      field("receive", &Owner::receive,
+            {.assumed = "128KiB", .low = "1B", .high = "1MiB", .help = "a receive call"}));
+  made.push_back(
+      field("calls-per-message", &Owner::calls_per_message,
+            {.assumed = "1",
+             .low = "1",
+             .high = "100",
+             .help = "system calls of an end for each send or receive, that one included"}));
+  made.push_back(no_delay_field<Owner>());
+  return made;
+}
+
+template <class Owner>
+Fields<Owner> transaction_fields() {
+  Fields<Owner> made;
+  append_flow_fields(made);
+  made.push_back(field("request", &Owner::request,
+                       {.assumed = "1B", .low = "1B", .high = "1MiB", .help = "a request"}));
+  made.push_back(field("response", &Owner::response,
+                       {.assumed = "1B", .low = "1B", .high = "1MiB", .help = "a response"}));
+  made.push_back(no_delay_field<Owner>());
+  return made;
 }
 
 }  // namespace
@@ -171,6 +208,31 @@ const Fields<SyscallWorkload>& kind_fields<SyscallWorkload>() {
              .help = "number of reads, and of writes"}),
       cpu_field("cpu", &SyscallWorkload::cpu, "the process"),
   };
+  return fields;
+}
+
+template <>
+const Fields<TcpStreamWorkload>& kind_fields<TcpStreamWorkload>() {
+  static const Fields<TcpStreamWorkload> fields = bulk_fields<TcpStreamWorkload>();
+  return fields;
+}
+
+template <>
+const Fields<TcpMaertsWorkload>& kind_fields<TcpMaertsWorkload>() {
+  static const Fields<TcpMaertsWorkload> fields = bulk_fields<TcpMaertsWorkload>();
+  return fields;
+}
+
+template <>
+const Fields<TcpRequestResponseWorkload>& kind_fields<TcpRequestResponseWorkload>() {
+  static const Fields<TcpRequestResponseWorkload> fields =
+      transaction_fields<TcpRequestResponseWorkload>();
+  return fields;
+}
+
+template <>
+const Fields<TcpConnectWorkload>& kind_fields<TcpConnectWorkload>() {
+  static const Fields<TcpConnectWorkload> fields = transaction_fields<TcpConnectWorkload>();
   return fields;
 }
 

@@ -28,6 +28,8 @@ const std::vector<MetricHelp>& metric_table() {
       {"context_switches", "switches between threads, on all machines"},
       {"time_squeeze", "rounds of NET_RX cut short with work left"},
       {"drops", "packets dropped, for whatever reason"},
+      {"connections", "TCP connections that opened"},
+      {"longest_silence_ns", "the longest time in which a TCP stream delivered nothing"},
       {"duration_ns", "virtual time that was measured"},
   };
   return table;

@@ -219,8 +219,46 @@ struct SyscallWorkload {  // as dd does it: reads of /dev/zero and writes to /de
   std::optional<int> cpu;
 };
 
-using WorkloadKind = std::variant<ReplayWorkload, UdpStreamWorkload, UdpRequestResponseWorkload,
-                                  PingWorkload, SyscallWorkload>;
+// netperf's TCP_STREAM, in which `from` sends, and TCP_MAERTS, in which it receives; `from`
+// connects.
+template <bool kReversed>
+struct TcpBulkWorkload {
+  Reference<Machine> from;
+  Reference<Machine> to;
+  core::Bytes send;     // of each send call
+  core::Bytes receive;  // of each receive call
+  int sessions = 1;
+  core::Nanos duration{};
+  core::Nanos warmup{};
+  int calls_per_message = 1;  // system calls of both ends for each send or receive, it included
+  bool no_delay = false;
+  std::optional<int> from_cpu;
+  std::optional<int> to_cpu;
+};
+using TcpStreamWorkload = TcpBulkWorkload<false>;
+using TcpMaertsWorkload = TcpBulkWorkload<true>;
+
+// netperf's TCP_RR, and TCP_CRR with a connection for each request.
+template <bool kConnectEach>
+struct TcpTransactionWorkload {
+  Reference<Machine> from;
+  Reference<Machine> to;
+  core::Bytes request;
+  core::Bytes response;
+  int sessions = 1;
+  core::Nanos duration{};
+  core::Nanos warmup{};
+  bool no_delay = false;
+  std::optional<int> from_cpu;
+  std::optional<int> to_cpu;
+};
+using TcpRequestResponseWorkload = TcpTransactionWorkload<false>;
+using TcpConnectWorkload = TcpTransactionWorkload<true>;
+
+using WorkloadKind =
+    std::variant<ReplayWorkload, UdpStreamWorkload, UdpRequestResponseWorkload, PingWorkload,
+                 SyscallWorkload, TcpStreamWorkload, TcpMaertsWorkload, TcpRequestResponseWorkload,
+                 TcpConnectWorkload>;
 
 struct Workload {
   std::string name;

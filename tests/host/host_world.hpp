@@ -18,7 +18,7 @@ class HostMachine {
         machine(of_world.add_machine(options)),
         copies(machine.scheduler),
         stack({machine.scheduler, machine.softirqs, machine.jiffies, machine.napi, of_world.packets,
-               copies},
+               copies, machine.tasklets},
               {}) {}
 
   net::Device& add_device(const std::string& name, std::uint32_t mtu_bytes = 1500) {

@@ -52,7 +52,7 @@ class NetMachine {
       : machine(world.add_machine(named(std::move(options), number))),
         copies(machine.scheduler),
         stack({machine.scheduler, machine.softirqs, machine.jiffies, machine.napi, world.packets,
-               copies},
+               copies, machine.tasklets},
               stack_options),
         device(stack.add_device(with_defaults(std::move(device_options), number))),
         driver(device, machine.interrupts) {

@@ -234,7 +234,7 @@ struct Host {
       : machine(world.add_machine({.name = name})),
         copies(machine.scheduler),
         stack({machine.scheduler, machine.softirqs, machine.jiffies, machine.napi, world.packets,
-               copies},
+               copies, machine.tasklets},
               net::StackOptions{}),
         device(stack.add_device({.name = "eth0", .mac = net::MacAddress::local(number)})),
         card(world.timeline, world.packets, {}),

@@ -1,0 +1,136 @@
+#include "workloads/tcp_stream.hpp"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace tapestry::workloads {
+
+TcpStream::TcpStream(Place client, Place server, TcpStreamOptions options)
+    : client_(client), server_(server), options_(options) {}
+
+void TcpStream::start(core::Instant origin) {
+  started_ = true;
+  options_.window.origin = origin;
+  for (int i = 0; i < options_.sessions; ++i) {
+    Session& session = sessions_.emplace_back();
+    session.flow.name = "tcp-stream/" + std::to_string(i);
+    session.last_progress = options_.window.begin();
+    const auto port = static_cast<std::uint16_t>(options_.first_port + i);
+    attendance_.enter();
+    attendance_.enter();
+    server_.machine.scheduler().spawn(
+        {.name = "netserver/" + std::to_string(i), .affinity = server_.affinity()},
+        [this, &session, port] { be_server(session, port); });
+    client_.machine.scheduler().spawn(
+        {.name = "netperf/" + std::to_string(i), .affinity = client_.affinity()},
+        [this, &session, port] { be_client(session, port); });
+  }
+}
+
+void TcpStream::be_client(Session& session, std::uint16_t port) {
+  kernel::Machine& machine = client_.machine;
+  wait_until(machine, options_.window.origin);
+  auto socket = machine.system_call([&] { return machine.stack().tcp().open(); });
+  const net::SocketStatus status = machine.system_call([&] {
+    return socket->connect({server_.address, port}, options_.window.end());
+  });
+  if (status == net::SocketStatus::ok) {
+    session.connected = true;
+    transfer(machine, session, *socket, options_.direction == TcpDirection::transmit);
+  }
+  machine.system_call([&] { socket.reset(); });
+  attendance_.leave(present(machine));
+}
+
+void TcpStream::be_server(Session& session, std::uint16_t port) {
+  kernel::Machine& machine = server_.machine;
+  auto listener = machine.system_call([&] {
+    auto opened = machine.stack().tcp().open();
+    opened->bind({server_.address, port});
+    opened->listen(1);
+    return opened;
+  });
+  auto socket = machine.system_call([&] { return listener->accept(options_.window.end()); });
+  if (socket) transfer(machine, session, *socket, options_.direction == TcpDirection::receive);
+  machine.system_call([&] {
+    socket.reset();
+    listener.reset();
+  });
+  attendance_.leave(present(machine));
+}
+
+void TcpStream::transfer(kernel::Machine& machine, Session& session, net::TcpSocket& socket,
+                         bool sends) {
+  if (options_.no_delay) machine.system_call([&] { socket.set_no_delay(true); });
+  if (sends) {
+    send(machine, session, socket);
+  } else {
+    receive(machine, session, socket);
+  }
+}
+
+void TcpStream::make_other_calls(kernel::Machine& machine) {
+  for (int call = 1; call < options_.calls_per_message; ++call)
+    machine.system_call([&] { machine.cpu().charge(sched::Work::socket_call); });
+}
+
+void TcpStream::send(kernel::Machine& machine, Session& session, net::TcpSocket& socket) {
+  std::vector<std::uint8_t> message(options_.send_bytes);
+  for (std::size_t i = 0; i < message.size(); ++i)
+    message[i] = static_cast<std::uint8_t>(i);
+  while (present(machine) < options_.window.end()) {
+    machine.cpu().charge(sched::Work::application);
+    make_other_calls(machine);
+    const auto sent =
+        machine.system_call([&] { return socket.send(message, 0, false, options_.window.end()); });
+    session.flow.sent_packets += sent.length > 0 ? 1 : 0;
+    session.flow.sent_bytes += sent.length;
+    if (sent.status != net::SocketStatus::ok) break;
+  }
+}
+
+void TcpStream::receive(kernel::Machine& machine, Session& session, net::TcpSocket& socket) {
+  std::vector<std::uint8_t> buffer(options_.receive_bytes);
+  for (;;) {
+    make_other_calls(machine);
+    const auto got =
+        machine.system_call([&] { return socket.receive(buffer, options_.window.end()); });
+    machine.cpu().charge(sched::Work::application);
+    const core::Instant now = present(machine);
+    if (got.status != net::SocketStatus::ok || got.length == 0) break;
+    ++session.flow.received_packets;
+    session.flow.received_bytes += got.length;
+    if (now >= options_.window.end()) break;
+    if (!options_.window.contains(now)) continue;
+    ++session.window_packets;
+    session.window_bytes += got.length;
+    note_progress(session, now);
+  }
+}
+
+void TcpStream::note_progress(Session& session, core::Instant now) {
+  session.longest_silence = std::max(session.longest_silence, now - session.last_progress);
+  session.last_progress = now;
+}
+
+Outcome TcpStream::outcome() const {
+  Outcome outcome;
+  const core::Instant now = client_.machine.world().timeline().now();
+  outcome.window = options_.window.passed(now);
+  outcome.connections = 0;
+  core::Nanos longest{0};
+  for (const Session& session : sessions_) {
+    outcome.flows.push_back(session.flow);
+    outcome.window_packets += session.window_packets;
+    outcome.window_bytes += session.window_bytes;
+    *outcome.connections += session.connected ? 1 : 0;
+    longest = std::max({longest, session.longest_silence,
+                        std::min(options_.window.end(), now) - session.last_progress});
+  }
+  outcome.longest_silence = longest;
+  outcome.finished_at = attendance_.last();
+  return outcome;
+}
+
+}  // namespace tapestry::workloads

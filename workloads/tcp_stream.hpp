@@ -1,0 +1,67 @@
+// TCP one way, as fast as the connection takes it: netperf's TCP_STREAM and, with the ends the
+// other way round, TCP_MAERTS; iperf3 with other sizes and one more call for each message.
+//
+// The client connects in both directions. When the time is up both ends close, whatever is on its
+// way; a connection that never opens counts as a failed one, and carries nothing.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+
+#include "net/tcp/tcp.hpp"
+#include "workloads/workload.hpp"
+
+namespace tapestry::workloads {
+
+enum class TcpDirection : std::uint8_t {
+  transmit,  // the client sends: TCP_STREAM
+  receive    // the client receives: TCP_MAERTS
+};
+
+struct TcpStreamOptions {
+  TcpDirection direction = TcpDirection::transmit;
+  std::size_t send_bytes = 16'384;      // of each send: netperf takes the send buffer's first size
+  std::size_t receive_bytes = 131'072;  // of each receive: likewise the receive buffer's
+  int sessions = 1;                     // each with a connection and a port of its own
+  Window window;
+  // System calls that each end makes per send or receive, this one included: iperf3 asks select,
+  // too.
+  int calls_per_message = 1;
+  bool no_delay = false;  // TCP_NODELAY
+  std::uint16_t first_port = 12866;
+};
+
+class TcpStream final : public Workload {
+ public:
+  TcpStream(Place client, Place server, TcpStreamOptions options);
+
+  void start(core::Instant origin) override;
+  bool finished() const override { return started_ && attendance_.nobody(); }
+  Outcome outcome() const override;
+
+ private:
+  struct Session {
+    FlowResult flow;
+    std::uint64_t window_packets = 0, window_bytes = 0;  // a packet is a receive that got something
+    core::Instant last_progress = core::kStart;
+    core::Nanos longest_silence{0};
+    bool connected = false;
+  };
+
+  void be_client(Session& session, std::uint16_t port);
+  void be_server(Session& session, std::uint16_t port);
+  void transfer(kernel::Machine& machine, Session& session, net::TcpSocket& socket, bool sends);
+  void send(kernel::Machine& machine, Session& session, net::TcpSocket& socket);
+  void receive(kernel::Machine& machine, Session& session, net::TcpSocket& socket);
+  void note_progress(Session& session, core::Instant now);
+  void make_other_calls(kernel::Machine& machine);
+
+  Place client_;
+  Place server_;
+  TcpStreamOptions options_;
+  std::deque<Session> sessions_;
+  Attendance attendance_;
+  bool started_ = false;
+};
+
+}  // namespace tapestry::workloads
