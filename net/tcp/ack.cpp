@@ -15,6 +15,7 @@ bool Connection::take_ack(Input& in) {
   const Sequence prior_una = snd_una_;
   Ack ack;
   ack.has_data = in.length != 0;
+  ack.prior_highest = highest_sacked_;
   if (header.acknowledgement > snd_nxt_) {
     send_challenge_ack();
     return false;
@@ -51,15 +52,19 @@ bool Connection::take_ack(Input& in) {
   clean_sent(ack, prior_una);
   note_round_trip(ack, -1, -1, header);
   const std::uint32_t acked = packets_before - queue_.packets_out;
-  ack.delivered = acked + queue_.sacked_out - sacked_before;  // modulo 2^32; see control_window
+  if (sacks_)
+    ack.delivered = acked + queue_.sacked_out - sacked_before;
+  else if (acked != 0)  // duplicates have counted some of them already
+    ack.delivered = acked > sacked_before ? acked - sacked_before : 1;
   if (probe_end_) take_loss_probe_ack(ack);
   const bool plain_duplicate =
       !ack.advanced && !ack.has_data && !ack.window_updated && !ack.duplicate_sacked;
   const bool dubious = !(ack.advanced || ack.has_data || ack.window_updated) || ack.sacked ||
                        phase_ != Phase::open || ack.duplicate_sacked;
   if (dubious) judge(ack, plain_duplicate ? in.segments : 0, true);
+  if (!sacks_ && plain_duplicate) ack.delivered += in.segments;
   if (ack.rearm && !schedule_loss_probe()) rearm_retransmit();
-  control_window(ack, acked);
+  control_window(ack, ack.delivered);
   retransmit_lost();
   return true;
 }
@@ -103,6 +108,7 @@ void Connection::take_probe_ack() {
 // --- freeing what was acknowledged ---------------------------------------------------------------
 
 void Connection::clean_sent(Ack& ack, Sequence prior_una) {
+  cpu().settle();  // writers look at how much is queued
   std::int64_t first_sent = -1, last_sent = -1;
   std::int64_t freed = 0;
   Sequence reordered = snd_una_;
@@ -132,7 +138,7 @@ void Connection::clean_sent(Ack& ack, Sequence prior_una) {
   shrunk_ = true;
   ack.rearm = true;
   std::erase_if(sacked_, [this](Range range) { return range.end <= snd_una_; });
-  if (sacks_ && highest_sacked_ && reordered < *highest_sacked_ && reordered >= prior_una &&
+  if (sacks_ && ack.prior_highest && reordered < *ack.prior_highest && reordered >= prior_una &&
       reordered < snd_una_ && !ack.retransmitted_acked)
     note_reordering(reordered);
   if (highest_sacked_ && *highest_sacked_ <= snd_una_) highest_sacked_.reset();
@@ -182,8 +188,12 @@ void Connection::take_sacks(const Header& header, Ack& ack, Sequence prior_una) 
     if (rack_steps_ < 255) ++rack_steps_;
     i = 1;
   }
-  for (; i < header.sacks; ++i) {
-    Range block = header.sack[i];
+  std::array<Range, kSacksMax> blocks = header.sack;
+  const auto begin = blocks.begin() + static_cast<std::ptrdiff_t>(i);
+  const auto end = blocks.begin() + header.sacks;
+  std::sort(begin, end, [](Range a, Range b) { return a.first < b.first; });
+  for (auto at = begin; at != end; ++at) {
+    Range block = *at;
     if (!(block.first < block.end) || block.end > snd_nxt_ || block.first < prior_una) continue;
     block.first = later(block.first, header.acknowledgement);
     if (block.first < block.end) take_sack(block, ack);
@@ -226,7 +236,8 @@ void Connection::take_sack_gap(Range gap, Ack& ack) {
     if (!segment->sacked) {
       if (!segment->ever_retransmitted) {
         if (ack.sack_sent_us < 0) ack.sack_sent_us = segment->sent_us;
-        if (highest_sacked_ && segment->first < *highest_sacked_) note_reordering(segment->first);
+        if (ack.prior_highest && segment->first < *ack.prior_highest)
+          note_reordering(segment->first);
       }
       rack_advance(*segment);
       queue_.mark_sacked(*segment);

@@ -124,6 +124,7 @@ bool Connection::fill(std::span<const std::uint8_t>& bytes, std::uint32_t flow,
     filler_.start(std::move(block));
     if (joins && !last->has_range_left()) last = nullptr;
   }
+  cpu().settle();
   if (!joins || last == nullptr) {
     last = &queue_.append(written_);
     last->born = stack_.timeline().now();

@@ -84,6 +84,7 @@ void Connection::let_go() {
 }
 
 void Connection::set_state(State state) {
+  cpu().settle();  // processes that wait look at it
   const bool counted = state_ == State::established || state_ == State::close_wait;
   const bool counts = state == State::established || state == State::close_wait;
   auto& established = tcp_.figures().curr_estab;
@@ -119,6 +120,7 @@ void Connection::finish() {
 
 // tcp_reset and its like: the process hears of it.
 void Connection::fail(SocketStatus error) {
+  cpu().settle();
   error_ = error;
   received_.drop_all();
   finish();
@@ -271,11 +273,13 @@ void Connection::bytes_came_back() {
 
 void Connection::wake_readers() {
   if (stack_.scheduler().hub().cancelling()) return;
+  cpu().settle();
   if (readers_.anyone_waits()) readers_.wake_all(cpu());
 }
 
 void Connection::wake_writers() {
   if (stack_.scheduler().hub().cancelling()) return;
+  cpu().settle();
   if (writers_.anyone_waits()) writers_.wake_all(cpu());
 }
 

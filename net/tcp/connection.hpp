@@ -145,6 +145,7 @@ class Connection {
     std::uint32_t newly_lost = 0;
     std::int64_t rtt_us = -1;
     std::int64_t sack_sent_us = -1;
+    std::optional<Sequence> prior_highest;  // SACKed, before this one
   };
 
   // state (connection.cpp)

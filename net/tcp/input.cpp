@@ -371,6 +371,7 @@ void Connection::take_early(Input& in) {
 
 // tcp_fin: the peer will send no more.
 void Connection::take_fin() {
+  cpu().settle();
   ack_scheduled_ = true;
   receive_shut_ = true;
   (void)received_.prune_early();

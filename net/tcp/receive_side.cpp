@@ -103,7 +103,7 @@ std::uint32_t Connection::receive_window() const {
 }
 
 std::uint32_t Connection::free_space() const {
-  const std::uint32_t used = received_.memory() + backlog_bytes_;
+  const std::uint32_t used = received_.memory();
   return used < receive_buffer_ ? space_of(receive_buffer_ - used) : 0;
 }
 
