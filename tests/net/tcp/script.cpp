@@ -182,8 +182,8 @@ std::string Script::told(const Sent& sent, const std::string& like) const {
 std::string Script::story() const {
   std::ostringstream text;
   for (const Sent& sent : sent_) {
-    text << "  " << static_cast<double>(sent.at_ns) / 1e9 << "  "
-         << told(sent, " ack  win  segs <") << '\n';
+    text << "  " << static_cast<double>(sent.at_ns) / 1e9 << "  " << told(sent, " ack  win  segs <")
+         << '\n';
   }
   return text.str();
 }
@@ -241,8 +241,7 @@ void Script::inject(const Line& line) {
   core::store_be16(ip + net::ipv4::kTimeToLive, 64 << 8 | net::ipv4::kTcp);
   core::store_be32(ip + net::ipv4::kSource, NetMachine::address(2).value);
   core::store_be32(ip + net::ipv4::kDestination, machine.own().value);
-  core::store_be16(ip + net::ipv4::kChecksum,
-                   core::internet_checksum({ip, net::ipv4::kBytes}));
+  core::store_be16(ip + net::ipv4::kChecksum, core::internet_checksum({ip, net::ipv4::kBytes}));
   net::tcp::emit(header, {ip + net::ipv4::kBytes, header_bytes});
   if (length != 0) {
     core::PayloadRef payload = world.packets.allocate_payload(length);
@@ -287,7 +286,8 @@ std::string status_name(net::SocketStatus status) {
 }  // namespace
 
 std::string Script::figure(const std::string& name) const {
-  if (name == "state") return socket_ ? std::string(net::tcp::state_name(socket_->info().state)) : "CLOSE";
+  if (name == "state")
+    return socket_ ? std::string(net::tcp::state_name(socket_->info().state)) : "CLOSE";
   const net::Tcp::Figures& all = machine.stack.tcp().figures();
   const auto& info = socket_ ? socket_->info() : net::TcpSocket::Info{};
   const std::vector<std::pair<std::string, std::uint64_t>> values = {

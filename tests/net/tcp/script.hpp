@@ -39,8 +39,8 @@ struct ScriptOptions {
   std::uint32_t peer_iss = 0;  // the peer's
   sched::SettleMode mode = sched::SettleMode::seams;
   std::uint32_t receive_buffer = 0, send_buffer = 0;
-  bool checksummed = true;     // the peer's segments say that they were checked
-  bool frees_at_once = true;   // the device frees what it has sent
+  bool checksummed = true;    // the peer's segments say that they were checked
+  bool frees_at_once = true;  // the device frees what it has sent
 };
 
 class Script {
