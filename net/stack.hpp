@@ -1,4 +1,5 @@
-// The protocol stack of one machine: devices, ARP, IPv4 with fragments, ICMP echo, UDP, TCP, sockets.
+// The protocol stack of one machine: devices, ARP, IPv4 with fragments, ICMP echo, UDP, TCP,
+// sockets.
 #pragma once
 
 #include <cstdint>

@@ -15,6 +15,7 @@ bool Connection::take_ack(Input& in) {
   const Sequence prior_una = snd_una_;
   Ack ack;
   ack.has_data = in.length != 0;
+  ack.prior_highest = highest_sacked_;
   if (header.acknowledgement > snd_nxt_) {
     send_challenge_ack();
     return false;
@@ -26,7 +27,7 @@ bool Connection::take_ack(Input& in) {
     }
     if (header.sacks != 0 && sacks_) {
       take_sacks(header, ack, prior_una);
-      judge(ack, 0, true);
+      judge(ack, 0);
       retransmit_lost();
     }
     return true;
@@ -49,17 +50,21 @@ bool Connection::take_ack(Input& in) {
   if (header.sacks != 0 && sacks_) take_sacks(header, ack, prior_una);
   const std::uint32_t packets_before = queue_.packets_out;
   clean_sent(ack, prior_una);
-  note_round_trip(ack, -1, -1, header);
+  note_round_trip(ack, header);
   const std::uint32_t acked = packets_before - queue_.packets_out;
-  ack.delivered = acked + queue_.sacked_out - sacked_before;  // modulo 2^32; see control_window
+  if (sacks_)
+    ack.delivered = acked + queue_.sacked_out - sacked_before;
+  else if (acked != 0)  // duplicates have counted some of them already
+    ack.delivered = acked > sacked_before ? acked - sacked_before : 1;
   if (probe_end_) take_loss_probe_ack(ack);
   const bool plain_duplicate =
       !ack.advanced && !ack.has_data && !ack.window_updated && !ack.duplicate_sacked;
   const bool dubious = !(ack.advanced || ack.has_data || ack.window_updated) || ack.sacked ||
                        phase_ != Phase::open || ack.duplicate_sacked;
-  if (dubious) judge(ack, plain_duplicate ? in.segments : 0, true);
-  if (ack.rearm && !schedule_loss_probe()) rearm_retransmit();
-  control_window(ack, acked);
+  if (dubious) judge(ack, plain_duplicate ? in.segments : 0);
+  if (!sacks_ && plain_duplicate) ack.delivered += in.segments;
+  if (ack.rearm && !schedule_loss_probe(true)) rearm_retransmit();
+  control_window(ack, ack.delivered);
   retransmit_lost();
   return true;
 }
@@ -103,6 +108,7 @@ void Connection::take_probe_ack() {
 // --- freeing what was acknowledged ---------------------------------------------------------------
 
 void Connection::clean_sent(Ack& ack, Sequence prior_una) {
+  cpu().settle();  // writers look at how much is queued
   std::int64_t first_sent = -1, last_sent = -1;
   std::int64_t freed = 0;
   Sequence reordered = snd_una_;
@@ -132,7 +138,7 @@ void Connection::clean_sent(Ack& ack, Sequence prior_una) {
   shrunk_ = true;
   ack.rearm = true;
   std::erase_if(sacked_, [this](Range range) { return range.end <= snd_una_; });
-  if (sacks_ && highest_sacked_ && reordered < *highest_sacked_ && reordered >= prior_una &&
+  if (sacks_ && ack.prior_highest && reordered < *ack.prior_highest && reordered >= prior_una &&
       reordered < snd_una_ && !ack.retransmitted_acked)
     note_reordering(reordered);
   if (highest_sacked_ && *highest_sacked_ <= snd_una_) highest_sacked_.reset();
@@ -150,7 +156,7 @@ void Connection::clean_sent(Ack& ack, Sequence prior_una) {
 }
 
 // What a selective acknowledgement or an echoed timestamp says, if nothing better is known.
-void Connection::note_round_trip(Ack& ack, std::int64_t, std::int64_t, const Header& header) {
+void Connection::note_round_trip(Ack& ack, const Header& header) {
   if (ack.rtt_us >= 0) return;
   const std::int64_t now = now_us();
   std::int64_t sample = -1;
@@ -174,16 +180,20 @@ void Connection::take_sacks(const Header& header, Ack& ack, Sequence prior_una) 
   const Range first = header.sack[0];
   // RFC 2883: a first block below the acknowledgement, or inside of the second, is a duplicate.
   const bool below = first.first < header.acknowledgement;
-  const bool inside = header.sacks > 1 && header.sack[1].first <= first.first &&
-                      first.end <= header.sack[1].end;
+  const bool inside =
+      header.sacks > 1 && header.sack[1].first <= first.first && first.end <= header.sack[1].end;
   if (below || inside) {
     ack.duplicate_sacked = true;
     ++tcp_.figures().dsack_recv;
     if (rack_steps_ < 255) ++rack_steps_;
     i = 1;
   }
-  for (; i < header.sacks; ++i) {
-    Range block = header.sack[i];
+  std::array<Range, kSacksMax> blocks = header.sack;
+  const auto begin = blocks.begin() + static_cast<std::ptrdiff_t>(i);
+  const auto end = blocks.begin() + header.sacks;
+  std::sort(begin, end, [](Range a, Range b) { return a.first < b.first; });
+  for (auto at = begin; at != end; ++at) {
+    Range block = *at;
     if (!(block.first < block.end) || block.end > snd_nxt_ || block.first < prior_una) continue;
     block.first = later(block.first, header.acknowledgement);
     if (block.first < block.end) take_sack(block, ack);
@@ -199,8 +209,7 @@ void Connection::take_sack(Range block, Ack& ack) {
       at = range->end;
       continue;
     }
-    const Sequence end =
-        range != sacked_.end() ? earlier(block.end, range->first) : block.end;
+    const Sequence end = range != sacked_.end() ? earlier(block.end, range->first) : block.end;
     take_sack_gap({at, end}, ack);
     at = end;
   }
@@ -214,8 +223,10 @@ void Connection::take_sack_gap(Range gap, Ack& ack) {
     ++looked;
     if (segment->first < gap.first) {
       const std::uint32_t front = (gap.first - segment->first + mss_ - 1) / mss_ * mss_;
-      if (front < segment->bytes) segment = &queue_.split(*segment, front, mss_, true);
-      else segment = queue_.after(*segment);
+      if (front < segment->bytes)
+        segment = &queue_.split(*segment, front, mss_, true);
+      else
+        segment = queue_.after(*segment);
       continue;
     }
     if (segment->end > gap.end) {
@@ -226,7 +237,8 @@ void Connection::take_sack_gap(Range gap, Ack& ack) {
     if (!segment->sacked) {
       if (!segment->ever_retransmitted) {
         if (ack.sack_sent_us < 0) ack.sack_sent_us = segment->sent_us;
-        if (highest_sacked_ && segment->first < *highest_sacked_) note_reordering(segment->first);
+        if (ack.prior_highest && segment->first < *ack.prior_highest)
+          note_reordering(segment->first);
       }
       rack_advance(*segment);
       queue_.mark_sacked(*segment);
@@ -262,8 +274,8 @@ void Connection::control_window(const Ack& ack, std::uint32_t acked) {
   view.rtt_us = ack.rtt_us;
   view.acknowledged = snd_una_;
   view.next = snd_nxt_;
-  view.window_limited = window_.in_slow_start() ? window_.size < 2 * packets_out_max_
-                                                : window_limited_;
+  view.window_limited =
+      window_.in_slow_start() ? window_.size < 2 * packets_out_max_ : window_limited_;
   if (ack.data_acked && !ack.retransmitted_acked) algorithm_->measured(window_, view);
   if (phase_ == Phase::reduced || phase_ == Phase::recovery) {
     if (ack.delivered != 0 || ack.newly_lost != 0 || ack.advanced) reduce(ack);
@@ -293,8 +305,7 @@ void Connection::expand_send_buffer() {
   while (object < each)
     object *= 2;
   each = object + 256;
-  const std::uint32_t segments =
-      std::max({options_.initial_window, window_.size, reordering_ + 1});
+  const std::uint32_t segments = std::max({options_.initial_window, window_.size, reordering_ + 1});
   const std::uint64_t wanted = std::uint64_t{2} * segments * each;
   if (wanted > send_buffer_)
     send_buffer_ =

@@ -43,6 +43,8 @@ void Connection::open_passively(const Header& syn, Listener& listener) {
   Owned owned(*this);
   listener_ = &listener;
   accepted_ = false;
+  if (listener.receive_buffer != 0) set_receive_buffer(listener.receive_buffer);
+  if (listener.send_buffer != 0) set_send_buffer(listener.send_buffer);
   iss_ = tcp_.initial_sequence();
   irs_ = syn.sequence;
   rcv_nxt_ = rcv_wup_ = copied_ = last_ack_sent_ = irs_ + 1;
@@ -128,6 +130,7 @@ bool Connection::fill(std::span<const std::uint8_t>& bytes, std::uint32_t flow,
     filler_.start(std::move(block));
     if (joins && !last->has_range_left()) last = nullptr;
   }
+  cpu().settle();
   if (!joins || last == nullptr) {
     last = &queue_.append(written_);
     last->born = stack_.timeline().now();
@@ -141,6 +144,7 @@ bool Connection::fill(std::span<const std::uint8_t>& bytes, std::uint32_t flow,
     last->born = stack_.timeline().now();
     last->flow = flow;
   }
+  last->push = false;  // the end is behind it now
   last->append(std::move(piece));
   last->count(mss_);
   queue_.note_written(static_cast<std::uint32_t>(take));

@@ -28,12 +28,12 @@ struct Window {
 
 // What an algorithm may know of its connection at an acknowledgement.
 struct AckView {
-  std::uint32_t acked = 0;        // segments, new
+  std::uint32_t acked = 0;  // segments, new
   std::int64_t now_us = 0;
-  std::int64_t rtt_us = -1;       // of this acknowledgement; below 0: none
-  Sequence acknowledged;          // snd_una
-  Sequence next;                  // snd_nxt
-  bool window_limited = false;    // more would have been sent (tcp_is_cwnd_limited)
+  std::int64_t rtt_us = -1;     // of this acknowledgement; below 0: none
+  Sequence acknowledged;        // snd_una
+  Sequence next;                // snd_nxt
+  bool window_limited = false;  // more would have been sent (tcp_is_cwnd_limited)
 };
 
 class CongestionAlgorithm {
@@ -43,8 +43,8 @@ class CongestionAlgorithm {
   // The window after a loss; also begins a new epoch.
   virtual std::uint32_t threshold_after_loss(const Window& window) = 0;
   virtual void acknowledged(Window& window, const AckView& view) = 0;
-  virtual void measured(Window&, const AckView&) {}                     // pkts_acked
-  virtual void timed_out() {}                                           // into state Loss
+  virtual void measured(Window&, const AckView&) {}                             // pkts_acked
+  virtual void timed_out() {}                                                   // into state Loss
   virtual void restarted(std::int64_t /*now_us*/, std::int64_t /*idle_us*/) {}  // TX_START
 };
 

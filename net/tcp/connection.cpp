@@ -17,8 +17,8 @@ namespace tapestry::net::tcp {
 
 std::string_view state_name(State state) {
   static constexpr std::array<std::string_view, 11> kNames{
-      "CLOSE",      "LISTEN",     "SYN-SENT",   "SYN-RECV", "ESTAB",    "FIN-WAIT-1",
-      "FIN-WAIT-2", "CLOSE-WAIT", "CLOSING",    "LAST-ACK", "TIME-WAIT"};
+      "CLOSE",      "LISTEN",     "SYN-SENT", "SYN-RECV", "ESTAB",    "FIN-WAIT-1",
+      "FIN-WAIT-2", "CLOSE-WAIT", "CLOSING",  "LAST-ACK", "TIME-WAIT"};
   return kNames[static_cast<std::size_t>(state)];
 }
 
@@ -52,9 +52,9 @@ Connection::Connection(Tcp& tcp, Endpoint local, Endpoint remote, const Route& r
       route_(route),
       account_(new SendAccount(*this)),
       send_buffer_(options_.send_memory[1]),
-      algorithm_(make_algorithm(options_.congestion_control,
-                                static_cast<int>(1'000'000'000 /
-                                                 stack_.environment().jiffies.tick().count()))),
+      algorithm_(make_algorithm(
+          options_.congestion_control,
+          static_cast<int>(1'000'000'000 / stack_.environment().jiffies.tick().count()))),
       rtt_(options_.least_timeout.count() / 1000),
       timeout_(0),
       reordering_(options_.reordering),
@@ -84,6 +84,7 @@ void Connection::let_go() {
 }
 
 void Connection::set_state(State state) {
+  cpu().settle();  // processes that wait look at it
   const bool counted = state_ == State::established || state_ == State::close_wait;
   const bool counts = state == State::established || state == State::close_wait;
   auto& established = tcp_.figures().curr_estab;
@@ -119,6 +120,7 @@ void Connection::finish() {
 
 // tcp_reset and its like: the process hears of it.
 void Connection::fail(SocketStatus error) {
+  cpu().settle();
   error_ = error;
   received_.drop_all();
   finish();
@@ -271,11 +273,13 @@ void Connection::bytes_came_back() {
 
 void Connection::wake_readers() {
   if (stack_.scheduler().hub().cancelling()) return;
+  cpu().settle();
   if (readers_.anyone_waits()) readers_.wake_all(cpu());
 }
 
 void Connection::wake_writers() {
   if (stack_.scheduler().hub().cancelling()) return;
+  cpu().settle();
   if (writers_.anyone_waits()) writers_.wake_all(cpu());
 }
 
@@ -285,8 +289,6 @@ std::int64_t Connection::now_us() {
 }
 
 // From 1000, since an echo of 0 means that there is none.
-std::uint32_t Connection::timestamp() {
-  return static_cast<std::uint32_t>(now_us() / 1000 + 1000);
-}
+std::uint32_t Connection::timestamp() { return static_cast<std::uint32_t>(now_us() / 1000 + 1000); }
 
 }  // namespace tapestry::net::tcp

@@ -56,9 +56,9 @@ class SendAccount final : public core::PacketOwner {
 // A segment that has come in. The packet has its payload only.
 struct Input {
   Header header;
-  Sequence end;               // behind its SYN, payload and FIN
-  std::uint32_t length = 0;   // of payload
-  std::uint32_t segments = 1; // on the wire: more than one if they were merged
+  Sequence end;                // behind its SYN, payload and FIN
+  std::uint32_t length = 0;    // of payload
+  std::uint32_t segments = 1;  // on the wire: more than one if they were merged
   core::PacketPtr packet;
 };
 
@@ -132,7 +132,7 @@ class Connection {
 
   // What an acknowledgement has brought (FLAG_*).
   struct Ack {
-    bool advanced = false;        // snd_una moved
+    bool advanced = false;  // snd_una moved
     bool data_acked = false;
     bool syn_acked = false;
     bool retransmitted_acked = false;
@@ -146,11 +146,12 @@ class Connection {
     std::uint32_t newly_lost = 0;
     std::int64_t rtt_us = -1;
     std::int64_t sack_sent_us = -1;
+    std::optional<Sequence> prior_highest;  // SACKed, before this one
   };
 
   // state (connection.cpp)
   void set_state(State state);
-  void finish();                       // to closed, out of the table
+  void finish();  // to closed, out of the table
   void fail(SocketStatus error);
   void enter_time_wait();
   void become_established();
@@ -205,8 +206,7 @@ class Connection {
   bool take_ack(Input& in);
   void update_send_window(const Input& in, Ack& ack);
   void clean_sent(Ack& ack, Sequence prior_una);
-  void note_round_trip(Ack& ack, std::int64_t first_sent_us, std::int64_t last_sent_us,
-                       const Header& header);
+  void note_round_trip(Ack& ack, const Header& header);
   void take_sacks(const Header& header, Ack& ack, Sequence prior_una);
   void take_sack(Range block, Ack& ack);
   void take_sack_gap(Range gap, Ack& ack);
@@ -218,7 +218,7 @@ class Connection {
   void take_probe_ack();
 
   // recovery.cpp
-  void judge(const Ack& ack, std::uint32_t duplicates, bool dubious);
+  void judge(const Ack& ack, std::uint32_t duplicates);
   void enter_recovery();
   void begin_reduction();
   void end_reduction();
@@ -236,7 +236,7 @@ class Connection {
   void note_reordering(Sequence low);
   void take_loss_probe_ack(const Ack& ack);
   void send_loss_probe();
-  bool schedule_loss_probe();
+  bool schedule_loss_probe(bool advancing);
   void retransmit_lost();
   bool retransmit(SendSegment& segment, std::uint32_t segments);
 
@@ -320,8 +320,8 @@ class Connection {
   Listener* listener_ = nullptr;  // while not accepted
   bool accepted_ = true;
   bool orphaned_ = false;
-  bool send_shut_ = false;     // SEND_SHUTDOWN
-  bool receive_shut_ = false;  // the peer's FIN has come
+  bool send_shut_ = false;               // SEND_SHUTDOWN
+  bool receive_shut_ = false;            // the peer's FIN has come
   core::PacketQueue backlog_{SIZE_MAX};  // bounded in bytes
   std::uint32_t backlog_bytes_ = 0;
   std::uint8_t deferred_ = 0;  // timers and the tasklet that came while somebody had it
@@ -339,7 +339,7 @@ class Connection {
   bool scaling_ = false, sacks_ = false, timestamps_ = false;
   std::uint32_t send_buffer_;
   bool send_buffer_fixed_ = false, wants_space_ = false, shrunk_ = false;
-  int nagle_ = 0;  // kNoDelay, kCork
+  int nagle_ = 0;                             // kNoDelay, kCork
   std::int64_t pacing_rate_ = INT64_MAX / 4;  // bytes/s; TSO sizes and TSQ follow it
   std::int64_t last_sent_us_ = 0;
 

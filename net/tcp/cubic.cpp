@@ -6,18 +6,18 @@ namespace tapestry::net::tcp {
 
 namespace {
 
-constexpr std::uint64_t kBeta = 717;         // of 1024
+constexpr std::uint64_t kBeta = 717;  // of 1024
 constexpr std::uint64_t kBetaUnit = 1024;
-constexpr int kTimeBits = 10;                // BICTCP_HZ: time in 1/1024 s
-constexpr std::uint64_t kScale = 41 * 10;    // C, of 1024, in time units
+constexpr int kTimeBits = 10;              // BICTCP_HZ: time in 1/1024 s
+constexpr std::uint64_t kScale = 41 * 10;  // C, of 1024, in time units
 constexpr std::uint64_t kCubeFactor = (std::uint64_t{1} << (10 + 3 * kTimeBits)) / kScale;
 // 8 * (1 + beta) / 3 / (1 - beta): acknowledged segments for one more of Reno's, in eighths.
 constexpr std::uint64_t kFriendly = 8 * (kBetaUnit + kBeta) / 3 / (kBetaUnit - kBeta);
 
-constexpr std::uint32_t kLowWindow = 16;          // hystart_low_window
-constexpr std::int64_t kAckDeltaUs = 2000;        // hystart_ack_delta_us
-constexpr std::uint32_t kSamples = 8;             // HYSTART_MIN_SAMPLES
-constexpr std::int64_t kDelayLeastUs = 4000;      // HYSTART_DELAY_MIN
+constexpr std::uint32_t kLowWindow = 16;      // hystart_low_window
+constexpr std::int64_t kAckDeltaUs = 2000;    // hystart_ack_delta_us
+constexpr std::uint32_t kSamples = 8;         // HYSTART_MIN_SAMPLES
+constexpr std::int64_t kDelayLeastUs = 4000;  // HYSTART_DELAY_MIN
 constexpr std::int64_t kDelayMostUs = 16'000;
 
 }  // namespace
@@ -25,9 +25,9 @@ constexpr std::int64_t kDelayMostUs = 16'000;
 std::uint32_t Cubic::threshold_after_loss(const Window& window) {
   epoch_ = 0;
   // Fast convergence: a flow whose window shrinks leaves room for others.
-  last_max_ = window.size < last_max_ ? static_cast<std::uint32_t>(
-                                            window.size * (kBetaUnit + kBeta) / (2 * kBetaUnit))
-                                      : window.size;
+  last_max_ = window.size < last_max_
+                  ? static_cast<std::uint32_t>(window.size * (kBetaUnit + kBeta) / (2 * kBetaUnit))
+                  : window.size;
   return std::max(static_cast<std::uint32_t>(window.size * kBeta / kBetaUnit), std::uint32_t{2});
 }
 
@@ -99,7 +99,8 @@ void Cubic::update(const Window& window, const AckView& view) {
 }
 
 void Cubic::be_friendly(std::uint32_t size) {
-  const auto delta = std::max<std::uint32_t>(static_cast<std::uint32_t>((size * kFriendly) >> 3), 1);
+  const auto delta =
+      std::max<std::uint32_t>(static_cast<std::uint32_t>((size * kFriendly) >> 3), 1);
   if (acks_ > delta) {
     const std::uint32_t steps = (acks_ - 1) / delta;
     acks_ -= steps * delta;

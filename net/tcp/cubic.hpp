@@ -26,13 +26,13 @@ class Cubic final : public CongestionAlgorithm {
   std::int64_t jiffies(std::int64_t us) const { return us * hz_ / 1'000'000; }
 
   int hz_;
-  std::uint32_t each_ = 0;       // cnt: acknowledged segments for one more
-  std::uint32_t last_max_ = 0;   // where the last loss was
+  std::uint32_t each_ = 0;      // cnt: acknowledged segments for one more
+  std::uint32_t last_max_ = 0;  // where the last loss was
   std::uint32_t last_size_ = 0;
-  std::int64_t last_time_ = 0;   // jiffies
-  std::int64_t epoch_ = 0;       // jiffies; 0: none has begun
+  std::int64_t last_time_ = 0;  // jiffies
+  std::int64_t epoch_ = 0;      // jiffies; 0: none has begun
   std::uint32_t origin_ = 0;
-  std::uint32_t reach_ = 0;      // K: 1/1024 s from the epoch's start to the origin
+  std::uint32_t reach_ = 0;  // K: 1/1024 s from the epoch's start to the origin
   std::uint32_t acks_ = 0;
   std::uint32_t reno_size_ = 0;  // what Reno's window would be
   std::int64_t least_us_ = 0;    // delay_min; 0: not known

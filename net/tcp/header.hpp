@@ -10,7 +10,7 @@
 
 namespace tapestry::net::tcp {
 
-inline constexpr std::size_t kHeaderBytes = 20;      // without options
+inline constexpr std::size_t kHeaderBytes = 20;  // without options
 inline constexpr std::size_t kHeaderBytesMax = 60;
 inline constexpr std::size_t kChecksumOffset = 16;   // of the checksum field
 inline constexpr std::size_t kTimestampBytes = 12;   // with two bytes of padding
@@ -27,9 +27,9 @@ struct Header {
   std::uint16_t window = 0;  // as on the wire, unscaled
   bool fin = false, syn = false, rst = false, psh = false, ack = false;
 
-  std::uint16_t mss = 0;            // 0: no such option
+  std::uint16_t mss = 0;  // 0: no such option
   bool has_window_scale = false;
-  std::uint8_t window_scale = 0;    // what the wire says, perhaps beyond 14
+  std::uint8_t window_scale = 0;  // what the wire says, perhaps beyond 14
   bool sack_permitted = false;
   bool has_timestamps = false;
   std::uint32_t timestamp = 0;

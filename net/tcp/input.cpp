@@ -63,8 +63,7 @@ void Connection::drop(Input& in, DropReason reason) {
 void Connection::input_syn_sent(Input& in) {
   const Header& header = in.header;
   if (header.ack && !(snd_una_ < header.acknowledgement && header.acknowledgement <= snd_nxt_)) {
-    if (!header.rst)
-      tcp_.send_reset_for(*in.packet, header, in.length, remote_, local_);
+    if (!header.rst) tcp_.send_reset_for(*in.packet, header, in.length, remote_, local_);
     drop(in, DropReason::tcp_invalid_ack_sequence);
     return;
   }
@@ -82,7 +81,7 @@ void Connection::input_syn_sent(Input& in) {
   take_peer_options(header);
   snd_wl1_ = header.sequence;
   snd_wnd_ = window_max_ = header.window;  // never scaled in a SYN
-  if (!header.ack) {  // both sides have begun (RFC 9293, figure 7)
+  if (!header.ack) {                       // both sides have begun (RFC 9293, figure 7)
     set_state(State::syn_received);
     send_syn(true);
     return;
@@ -155,8 +154,7 @@ bool Connection::acceptable(Input& in) {
     drop(in, DropReason::tcp_rfc7323_paws);
     return false;
   }
-  const bool inside =
-      in.end >= rcv_wup_ && header.sequence <= rcv_nxt_ + receive_window();
+  const bool inside = in.end >= rcv_wup_ && header.sequence <= rcv_nxt_ + receive_window();
   if (!inside) {
     if (header.syn && !header.rst)
       send_challenge_ack();
@@ -171,9 +169,9 @@ bool Connection::acceptable(Input& in) {
     if (header.sequence == rcv_nxt_) {
       ++tcp_.figures().estab_resets;
       const bool refused = state_ == State::syn_received && accepted_;
-      fail(refused                         ? SocketStatus::refused
-           : state_ == State::close_wait   ? SocketStatus::broken_pipe
-                                           : SocketStatus::reset);
+      fail(refused                       ? SocketStatus::refused
+           : state_ == State::close_wait ? SocketStatus::broken_pipe
+                                         : SocketStatus::reset);
     } else {
       send_challenge_ack();
     }
@@ -335,8 +333,8 @@ void Connection::take_in_order(Input& in) {
   bool fin = in.header.fin;
   info_.bytes_received += in.end - rcv_nxt_ - (fin ? 1u : 0u);
   rcv_nxt_ = in.end;
-  note_data(in);
   if (in.length != 0) {
+    note_data(in);
     cpu().settle();
     in.packet->stamp = stack_.timeline().now();
     received_.push(std::move(in.packet));
@@ -371,6 +369,7 @@ void Connection::take_early(Input& in) {
 
 // tcp_fin: the peer will send no more.
 void Connection::take_fin() {
+  cpu().settle();
   ack_scheduled_ = true;
   receive_shut_ = true;
   (void)received_.prune_early();

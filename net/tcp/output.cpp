@@ -107,7 +107,7 @@ bool Connection::below_is_full(const SendSegment& segment, int factor) {
   std::uint64_t limit = std::max<std::uint64_t>(std::uint64_t{2} * segment.memory(), rate);
   limit = std::min<std::uint64_t>(limit, options_.limit_output_bytes) << factor;
   cpu().settle();
-  if (account_->bytes() <= limit) return false;
+  if (account_->bytes() < limit) return false;
   if (!queue_.has_sent()) return false;  // always one
   account_->throttled = true;
   ++tcp_.figures().small_queue_failures;
@@ -129,8 +129,8 @@ std::uint32_t Connection::may_send_now(SendSegment& segment, std::uint32_t mss, 
   // tcp_mss_split_point: whole segments, as many as both windows let; a rest only if Nagle lets.
   const std::uint32_t segments = std::min({quota, most, gso_bytes_max() / mss});
   const std::uint64_t wanted = std::uint64_t{segments} * mss;
-  const std::uint32_t limit = static_cast<std::uint32_t>(
-      std::min<std::uint64_t>(std::min(room, segment.bytes), wanted));
+  const std::uint32_t limit =
+      static_cast<std::uint32_t>(std::min<std::uint64_t>(std::min(room, segment.bytes), wanted));
   if (limit == segment.bytes) {
     const std::uint32_t rest = limit % mss;
     if (rest == 0 || (nagle & (kNoDelay | kPush)) != 0 || !queue_.is_last(segment) || segment.fin)
@@ -149,8 +149,7 @@ bool Connection::write(std::uint32_t mss, int nagle, int push_one) {
   std::uint32_t sent = 0;
   while (SendSegment* segment = queue_.next_unsent()) {
     segment->count(mss);
-    std::uint32_t quota =
-        window_.size > queue_.in_flight() ? window_.size - queue_.in_flight() : 0;
+    std::uint32_t quota = window_.size > queue_.in_flight() ? window_.size - queue_.in_flight() : 0;
     if (quota == 0) {
       if (push_one != 2) {
         limited = true;
@@ -175,7 +174,7 @@ bool Connection::write(std::uint32_t mss, int nagle, int push_one) {
     if (phase_ == Phase::recovery || phase_ == Phase::reduced) prr_out_ += sent;
     limited |= queue_.in_flight() >= window_.size;
     validate_window(limited);
-    if (push_one != 2) (void)schedule_loss_probe();
+    if (push_one != 2) (void)schedule_loss_probe(false);
     return false;
   }
   return queue_.packets_out == 0 && queue_.next_unsent() != nullptr;
@@ -214,9 +213,8 @@ void Connection::validate_window(bool limited) {
   if (phase_ == Phase::open) {
     const std::uint32_t used = std::max(window_used_, options_.initial_window);
     if (used < window_.size) {
-      window_.threshold =
-          std::max(window_.threshold == kNoThreshold ? 0 : window_.threshold,
-                   (window_.size / 2) + (window_.size / 4));
+      window_.threshold = std::max(window_.threshold == kNoThreshold ? 0 : window_.threshold,
+                                   (window_.size / 2) + (window_.size / 4));
       window_.size = (window_.size + used) / 2;
     }
     window_used_ = 0;
@@ -235,9 +233,9 @@ void Connection::restart_window_after_idle() {
   if (!options_.restart_after_idle || idle <= timeout) return;
   const std::uint32_t least = std::min(options_.initial_window, window_.size);
   if (window_.threshold != kNoThreshold || phase_ != Phase::open || window_.size > least)
-    window_.threshold = std::max(window_.threshold == kNoThreshold ? kNoThreshold
-                                                                  : window_.threshold,
-                                 window_.size / 2 + window_.size / 4);
+    window_.threshold =
+        std::max(window_.threshold == kNoThreshold ? kNoThreshold : window_.threshold,
+                 window_.size / 2 + window_.size / 4);
   while ((idle -= timeout) > 0 && window_.size > least)
     window_.size /= 2;
   window_.size = std::max(window_.size, least);
@@ -264,7 +262,7 @@ void Connection::push(bool more) {
   if (options_.autocork && queue_.has_sent() && last->bytes < size_goal(mss)) {
     cpu().settle();
     // More may come while packets of this connection still wait to be freed by the device.
-    if (account_->bytes() > last->memory()) {
+    if (account_->bytes() >= last->memory()) {
       account_->throttled = true;
       ++tcp_.figures().auto_corking;
       return;
@@ -280,11 +278,9 @@ void Connection::check_data_and_space() {
 
 void Connection::queue_fin() {
   SendSegment* last = queue_.last_unsent();
-  if (last == nullptr) {
-    last = &queue_.append(written_);
-    last->flow = info_.segs_out != 0 ? last->flow : 0;
-  }
-  last->fin = last->push = true;
+  if (last == nullptr) last = &queue_.append(written_);
+  last->fin = true;
+  last->push = last->bytes != 0;
   last->end += 1;
   written_ += 1;
   push_pending(current_mss(), kNoDelay);

@@ -7,9 +7,9 @@
 #include <map>
 
 #include "core/packet.hpp"
+#include "net/stack.hpp"
 #include "net/tcp/header.hpp"
 #include "net/tcp/sequence.hpp"
-#include "net/stack.hpp"
 
 namespace tapestry::net::tcp {
 

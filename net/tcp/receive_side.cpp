@@ -12,9 +12,9 @@ namespace tapestry::net::tcp {
 
 namespace {
 
-constexpr std::uint32_t kQuickAcksMax = 16;         // TCP_MAX_QUICKACKS
-constexpr std::int64_t kDelayMaxUs = 200'000;       // TCP_DELACK_MAX
-constexpr std::uint32_t kHeadersMax = 320;          // MAX_TCP_HEADER
+constexpr std::uint32_t kQuickAcksMax = 16;           // TCP_MAX_QUICKACKS
+constexpr std::int64_t kDelayMaxUs = 200'000;         // TCP_DELACK_MAX
+constexpr std::uint32_t kHeadersMax = 320;            // MAX_TCP_HEADER
 constexpr std::uint32_t kPacketOverhead = 256 + 320;  // SKB_TRUESIZE(0)
 
 constexpr std::uint32_t round_up(std::uint32_t value, std::uint32_t unit) {
@@ -103,7 +103,7 @@ std::uint32_t Connection::receive_window() const {
 }
 
 std::uint32_t Connection::free_space() const {
-  const std::uint32_t used = received_.memory() + backlog_bytes_;
+  const std::uint32_t used = received_.memory();
   return used < receive_buffer_ ? space_of(receive_buffer_ - used) : 0;
 }
 
@@ -220,8 +220,8 @@ void Connection::enter_quick_ack(std::uint32_t most) {
 void Connection::acknowledge_if_due() {
   if (!ack_scheduled_ && !ack_now_) return;
   cpu().settle();
-  const bool two = rcv_nxt_ - rcv_wup_ > rcv_mss_ &&
-                   (received_.empty() || window_to_offer() >= rcv_wnd_);
+  const bool two =
+      rcv_nxt_ - rcv_wup_ > rcv_mss_ && (received_.empty() || window_to_offer() >= rcv_wnd_);
   const bool at_once = options_.delayed_ack.count() == 0;
   if (two || at_once || ack_now_ || in_quick_ack_mode() || received_.has_early())
     send_ack();
@@ -259,8 +259,7 @@ void Connection::after_read(std::uint32_t copied) {
   bool now = false;
   if (ack_scheduled_) {
     now = rcv_nxt_ - rcv_wup_ > rcv_mss_ ||
-          (copied != 0 && (ack_pushed_twice_ || (ack_pushed_ && !ping_pong_)) &&
-           received_.empty());
+          (copied != 0 && (ack_pushed_twice_ || (ack_pushed_ && !ping_pong_)) && received_.empty());
   }
   if (copied != 0 && !now && !receive_shut_) {
     const std::uint32_t window = receive_window();

@@ -18,7 +18,7 @@ bool sent_after(std::int64_t a_us, Sequence a_end, std::int64_t b_us, Sequence b
 
 }  // namespace
 
-void Connection::judge(const Ack& given, std::uint32_t duplicates, bool) {
+void Connection::judge(const Ack& given, std::uint32_t duplicates) {
   Ack ack = given;
   if (queue_.packets_out == 0) queue_.sacked_out = 0;
   // Everything that was on its way when it began has arrived.
@@ -263,7 +263,7 @@ void Connection::note_reordering(Sequence low) {
 // --- tail loss probes ----------------------------------------------------------------------------
 
 // Two round trips without an answer: one more segment, so that there is one. False: not now.
-bool Connection::schedule_loss_probe() {
+bool Connection::schedule_loss_probe(bool advancing) {
   if (!options_.tail_loss_probe || !sacks_ || queue_.packets_out == 0) return false;
   if (phase_ != Phase::open && phase_ != Phase::reduced) return false;
   if (queue_.sacked_out != 0) return false;
@@ -272,7 +272,8 @@ bool Connection::schedule_loss_probe() {
     wait = to_jiffies(2 * rtt_.smoothed_us());
     wait += queue_.packets_out == 1 ? to_jiffies(options_.least_timeout.count() / 1000) : 2;
   }
-  wait = std::min(wait, left_of_timeout());
+  // Not later than the timeout that it spares; an acknowledgement has begun that anew.
+  wait = std::min(wait, advancing ? timeout_ : left_of_timeout());
   wait_for(Wait::loss_probe, std::max<std::uint64_t>(wait, 1));
   return true;
 }

@@ -12,8 +12,8 @@
 #include <cstdint>
 #include <memory>
 
-#include "core/payload.hpp"
 #include "core/packet.hpp"
+#include "core/payload.hpp"
 #include "core/time.hpp"
 #include "net/tcp/sequence.hpp"
 
@@ -36,7 +36,7 @@ struct SendSegment : boost::intrusive::list_base_hook<>, boost::intrusive::set_b
   std::int64_t sent_us = 0;    // when it was last sent
   core::Instant born{};        // when its first byte was written
   std::uint32_t flow = 0;
-  std::uint32_t bytes = 0;     // of payload
+  std::uint32_t bytes = 0;  // of payload
   std::uint8_t ranges_used = 0;
   std::array<core::PayloadRef, kRangesMax> ranges;
 
@@ -103,7 +103,9 @@ class SendQueue {
   std::uint32_t memory() const { return memory_; }  // sk_wmem_queued
   // Packets on the wire: sent and not acknowledged; of these sacked, lost; sent again.
   std::uint32_t packets_out = 0, sacked_out = 0, lost_out = 0, retransmitted_out = 0;
-  std::uint32_t in_flight() const { return packets_out - (sacked_out + lost_out) + retransmitted_out; }
+  std::uint32_t in_flight() const {
+    return packets_out - (sacked_out + lost_out) + retransmitted_out;
+  }
 
   void clear();
 

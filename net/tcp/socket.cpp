@@ -65,6 +65,8 @@ SocketStatus TcpSocket::listen(int backlog) {
     listener_ = tcp_.listeners_.back().get();
     listener_->local = *bound_;
   }
+  listener_->receive_buffer = settings_.receive_buffer;
+  listener_->send_buffer = settings_.send_buffer;
   listener_->backlog = static_cast<std::size_t>(std::clamp(backlog, 0, 4096));  // somaxconn
   return SocketStatus::ok;
 }
@@ -201,11 +203,13 @@ void TcpSocket::set_quick_ack(bool on) {
 
 void TcpSocket::set_receive_buffer(std::uint32_t bytes) {
   settings_.receive_buffer = bytes;
+  if (listener_ != nullptr) listener_->receive_buffer = bytes;
   if (connection_ != nullptr) connection_->set_receive_buffer(bytes);
 }
 
 void TcpSocket::set_send_buffer(std::uint32_t bytes) {
   settings_.send_buffer = bytes;
+  if (listener_ != nullptr) listener_->send_buffer = bytes;
   if (connection_ != nullptr) connection_->set_send_buffer(bytes);
 }
 

@@ -79,8 +79,7 @@ void Tcp::unlink(Connection& connection) {
 Connection* Tcp::look_up(Endpoint local, Endpoint remote) {
   stack_.timeline().require_settled("the table of TCP connections");
   Connection* connection = buckets_[bucket_of(local, remote)];
-  while (connection != nullptr &&
-         (connection->local() != local || connection->remote() != remote))
+  while (connection != nullptr && (connection->local() != local || connection->remote() != remote))
     connection = connection->next_in_bucket;
   return connection;
 }
@@ -168,8 +167,8 @@ void Tcp::receive(PacketPtr packet, Ipv4Address source, Ipv4Address destination)
     stack_.allocator().drop(std::move(packet), DropReason::pkt_too_small);
     return;
   }
-  if (packet->checksum == ChecksumState::none &&
-      checksum_is_wrong(*packet, source, destination)) [[unlikely]] {
+  if (packet->checksum == ChecksumState::none && checksum_is_wrong(*packet, source, destination))
+      [[unlikely]] {
     ++figures_.in_csum_errors;
     ++figures_.in_errs;
     stack_.allocator().drop(std::move(packet), DropReason::tcp_csum);
@@ -260,9 +259,8 @@ void Tcp::send_reset_for(const core::Packet& packet, const Header& header, std::
   mark_unfinished_checksum(*reply, 0, tcp::kChecksumOffset);
   ++figures_.out_segs;
   ++figures_.out_rsts;
-  stack_.ipv4().send(
-      std::move(reply), *route,
-      {.source = to.address, .destination = from.address, .protocol = ipv4::kTcp});
+  stack_.ipv4().send(std::move(reply), *route,
+                     {.source = to.address, .destination = from.address, .protocol = ipv4::kTcp});
 }
 
 }  // namespace tapestry::net

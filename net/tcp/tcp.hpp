@@ -142,8 +142,8 @@ class Tcp {
   Stack& stack() { return stack_; }
   const TcpOptions& options() const;
   tcp::Sequence initial_sequence() {
-    return {static_cast<std::uint32_t>(
-        forced_sequence_ ? *forced_sequence_ : sequences_.next() & 0xffff'ffffu)};
+    return {static_cast<std::uint32_t>(forced_sequence_ ? *forced_sequence_
+                                                        : sequences_.next() & 0xffff'ffffu)};
   }
   // Tests of the wrap: every connection from now on begins here.
   void force_initial_sequence(std::optional<std::uint32_t> value) { forced_sequence_ = value; }

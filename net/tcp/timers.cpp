@@ -78,8 +78,7 @@ void Connection::check_probe_timer() {
     if (waiting_ != Wait::zero_window) return;
   }
   const int shift = std::min(backoff_, kBackoffMax);
-  const std::uint64_t base =
-      std::max(timeout_, to_jiffies(options_.least_timeout.count() / 1000));
+  const std::uint64_t base = std::max(timeout_, to_jiffies(options_.least_timeout.count() / 1000));
   wait_for(Wait::zero_window, std::min(base << shift, timeout_max()));
 }
 

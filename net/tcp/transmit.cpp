@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/checksum.hpp"
 #include "core/bytes.hpp"
+#include "core/checksum.hpp"
 #include "net/checksum_offload.hpp"
 #include "net/headers.hpp"
 #include "net/ipv4.hpp"
@@ -41,8 +41,7 @@ void Connection::finish_header(Header& header, bool may_sack) {
 }
 
 // The checksum is left to the device, or to the framework in front of one that cannot.
-void Connection::emit_and_send(core::PacketPtr packet, const Header& header,
-                               std::uint32_t memory) {
+void Connection::emit_and_send(core::PacketPtr packet, const Header& header, std::uint32_t memory) {
   const std::size_t bytes = header.bytes();
   const std::span<std::uint8_t> at = packet->push(bytes);
   emit(header, at);
@@ -59,10 +58,9 @@ void Connection::emit_and_send(core::PacketPtr packet, const Header& header,
     cpu().settle();
     account_->account(*packet, memory);
   }
-  stack_.ipv4().send(std::move(packet), route_,
-                     {.source = local_.address,
-                      .destination = remote_.address,
-                      .protocol = ipv4::kTcp});
+  stack_.ipv4().send(
+      std::move(packet), route_,
+      {.source = local_.address, .destination = remote_.address, .protocol = ipv4::kTcp});
 }
 
 // One packet with the bytes of a segment, which it shares. False: there is no memory for it.
@@ -186,8 +184,7 @@ void Connection::note_ack_sent(std::uint32_t segments) {
 void Connection::note_data_sent() {
   const std::int64_t now = now_us();
   const std::int64_t tick = stack_.environment().jiffies.tick().count() / 1000;
-  if (ato_ != 0 && now - last_data_us_ < static_cast<std::int64_t>(ato_) * tick)
-    ping_pong_ = true;
+  if (ato_ != 0 && now - last_data_us_ < static_cast<std::int64_t>(ato_) * tick) ping_pong_ = true;
   last_sent_us_ = now;
 }
 

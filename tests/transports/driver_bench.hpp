@@ -72,8 +72,7 @@ class Bench {
         copies(world.make<CopyCharger>(machine.scheduler)),
         stack(world.make<net::Stack>(
             net::StackEnvironment{machine.scheduler, machine.softirqs, machine.jiffies,
-                                  machine.napi, world.packets, copies,
-                                  machine.tasklets},
+                                  machine.napi, world.packets, copies, machine.tasklets},
             net::StackOptions{})),
         device(stack.add_device({.name = "vec0",
                                  .mac = net::MacAddress::local(1),
