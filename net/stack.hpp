@@ -39,7 +39,7 @@ struct StackOptions {
   bool bulk_dequeue = true;           // qdisc bulk dequeue and promise of more: since 3.18
   bool byte_queue_limits = true;      // since 3.3
   bool software_segmentation = true;  // GSO for all: always on since 4.17
-  TcpOptions tcp;
+  TcpOptions tcp{};
 };
 
 // Copying between a process and the kernel: what it costs depends on the platform.
