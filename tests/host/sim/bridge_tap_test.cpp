@@ -54,7 +54,9 @@ struct Bench {
       for (std::size_t i = 0; i < segments; ++i)
         card.inject(
             make_tcp(world.packets, {.sequence = 1000 + static_cast<std::uint32_t>(1448 * i),
-                                     .identification = static_cast<std::uint16_t>(i)}));
+                                     .identification = static_cast<std::uint16_t>(i),
+                                     .from = {0x02, 0x77, 0, 0, 0, 1},
+                                     .to = {0x02, 0x77, 0, 0, 0, 2}}));
     });
     world.run();
     std::vector<Read> reads;
