@@ -92,6 +92,7 @@ namespace tapestry::core {
   OWN(link_loss,               LINK_LOSS)            /* lost on the wire, by seeded chance */    \
   OWN(link_queue,              LINK_QUEUE)           /* the link's queue is full */              \
   OWN(link_down,               LINK_DOWN)            /* nobody at the other end */               \
+  OWN(bridge_port,             BRIDGE_PORT)          /* a bridge has no other port for it */     \
   OWN(no_buffer,               NO_BUFFER)            /* the NIC found no posted receive buffer */\
   OWN(io_again,                IO_AGAIN)             /* the descriptor said EAGAIN */            \
   OWN(io_error,                IO_ERROR)             /* the descriptor said another error */     \

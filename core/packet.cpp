@@ -117,6 +117,16 @@ void Packet::lose_front(std::size_t n) {
   pool_->ledger_.count_truncated(lost);
 }
 
+bool Packet::gather_payload() {
+  if (fragment_count_ <= 1) return true;
+  PayloadRef block = pool_->allocate_payload(payload_length_);
+  if (!block) return false;
+  copy_out(linear_length(), block.writable());
+  release_payload();
+  append_payload(std::move(block));
+  return true;
+}
+
 void Packet::copy_out(std::size_t offset, std::span<std::uint8_t> target) const {
   std::uint8_t* to = target.data();
   for_each_piece(offset, target.size(), [&to](std::span<const std::uint8_t> piece) {

@@ -58,6 +58,7 @@ struct PacketMarks {
   std::uint16_t checksum_offset = 0;  // of the field, from the checksum start
   ChecksumState checksum = ChecksumState::none;
   GsoType gso_type = GsoType::none;
+  bool gso_fixed_id = false;  // all segments have one IP identification (SKB_GSO_TCP_FIXEDID)
   PacketType packet_type = PacketType::host;
   Direction direction = Direction::unknown;
   bool more = false;  // another packet for this queue follows at once (xmit_more)
@@ -67,6 +68,14 @@ struct PacketMarks {
 class PacketOwner {
  public:
   virtual void packet_released(std::uint32_t bytes) = 0;
+  // A packet is cut into segments that hold `more_bytes` beyond what it was charged with. True:
+  // they are charged here too, and each segment is released on its own (tcp_wfree, which TCP's
+  // small queues live on; UDP's sock_wfree). False: nothing changes, and the last segment takes the
+  // whole charge along (skb_segment).
+  virtual bool packet_segmented(std::uint32_t more_bytes) {
+    static_cast<void>(more_bytes);
+    return false;
+  }
 
  protected:
   ~PacketOwner() = default;
@@ -145,6 +154,10 @@ class Packet : public PacketMarks {
   // pskb_may_pull. False if the packet is shorter or n exceeds the area.
   bool make_linear(std::size_t n) { return n <= linear_length() || make_linear_slowly(n); }
 
+  // Copies the payload into one block, so that the packet has at most one range behind its linear
+  // part (skb_linearize). False, with nothing changed, if there is no block.
+  bool gather_payload();
+
   // Copies target.size() bytes from `offset`; they must exist.
   void copy_out(std::size_t offset, std::span<std::uint8_t> target) const;
 
@@ -200,6 +213,9 @@ class Packet : public PacketMarks {
     owner_bytes_ = bytes;
   }
   const PacketOwner* owner() const { return owner_; }  // skb->sk; null: none, or orphaned
+  std::uint32_t owner_bytes() const { return owner_bytes_; }
+  // Takes the owner away without telling it: the charge goes on to other packets. Null: none.
+  PacketOwner* take_owner() { return std::exchange(owner_, nullptr); }
   bool has_owner() const { return owner_ != nullptr; }
   // skb_orphan: the owner is told now. On a CPU that owes nothing, since the owner may wake a
   // thread.

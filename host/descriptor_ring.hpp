@@ -105,6 +105,9 @@ struct NicPort {
   DescriptorRing& receive_ring;
   Doorbell& transmit_doorbell;
   Doorbell& receive_doorbell;
+  // How long the card keeps quiet after an interrupt, in microseconds (EITR); null: it has no such
+  // register.
+  Doorbell* throttle = nullptr;
 };
 
 }  // namespace tapestry::host

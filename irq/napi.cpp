@@ -36,7 +36,8 @@ bool Napi::complete_done(int work) {
   cpu.settle();
   if (netpoll_) return false;
   TAPESTRY_ASSERT(scheduled_ && !listed_, "a poller completes the instance that it owns");
-  if (work > 0) core_.flush(*this);
+  TAPESTRY_ASSERT(work >= 0, "a poll receives no less than nothing");
+  core_.flush(*this, true);
   cpu.settle();
   ++let_go_;
   if (missed_) {
@@ -133,7 +134,7 @@ void NapiCore::keep_polling(sched::Cpu& cpu, Napi& napi, int work) {
     napi.complete_done(work);
     return;
   }
-  flush(napi);
+  flush(napi, false);
   cpu.settle();
   napi.listed_ = true;
   on(cpu.index()).poll_again.push_back(&napi);

@@ -28,6 +28,13 @@ class NapiPoller {
   virtual int poll(int budget) = 0;
 };
 
+// What the layer above keeps for an instance: packets that wait for more of their kind. Goes with
+// the instance.
+class NapiReceiveState {
+ public:
+  virtual ~NapiReceiveState() = default;
+};
+
 class Napi {
  public:
   static constexpr int kWeightDefault = 64;  // NAPI_POLL_WEIGHT
@@ -63,6 +70,9 @@ class Napi {
   };
   const Figures& figures() const { return figures_; }
 
+  // Empty until the layer above puts something in.
+  std::unique_ptr<NapiReceiveState>& receive_state() { return receive_state_; }
+
  private:
   friend class NapiCore;
   NapiCore& core_;
@@ -77,6 +87,7 @@ class Napi {
   int polls_running_ = 0;     // two, when the next owner begins before the last one has returned
   std::uint64_t let_go_ = 0;  // times that an owner completed it
   Figures figures_;
+  std::unique_ptr<NapiReceiveState> receive_state_;
 };
 
 // One row of /proc/net/softnet_stat.
@@ -105,11 +116,11 @@ class NapiCore final : public SoftirqHandler {
 
   SoftnetFigures& figures(std::size_t cpu) { return on(cpu).figures; }
 
-  // Lists of packets that wait for more of their kind are handed up here (gro_normal_list): when an
-  // instance completes, before it gives up ownership, and after each poll that used its whole
-  // budget. Set by the net layer.
+  // Packets that wait for more of their kind are handed up here (napi_gro_flush, gro_normal_list):
+  // when an instance completes, before it gives up ownership, and after each poll that used its
+  // whole budget; then those that have just come may stay. Set by the net layer.
   struct FlushHook {
-    void (*flush)(void* object, Napi& napi) = nullptr;
+    void (*flush)(void* object, Napi& napi, bool completes) = nullptr;
     void* object = nullptr;
   };
   void set_flush_hook(FlushHook hook) { flush_ = hook; }
@@ -130,8 +141,8 @@ class NapiCore final : public SoftirqHandler {
   void remove(Napi& napi);
   int poll_one(sched::Cpu& cpu, Napi& napi);
   void keep_polling(sched::Cpu& cpu, Napi& napi, int work);
-  void flush(Napi& napi) const {
-    if (flush_.flush != nullptr) flush_.flush(flush_.object, napi);
+  void flush(Napi& napi, bool completes) const {
+    if (flush_.flush != nullptr) flush_.flush(flush_.object, napi, completes);
   }
 
   sched::Scheduler& scheduler_;

@@ -6,15 +6,16 @@ namespace tapestry::kernel {
 
 namespace {
 
-//                                     BQL    2 ms   bulk   skip   tap    GSO    NAPI
-constexpr std::array<Era, 8> kEras{{{"2.6.22", false, false, false, false, false, false, false},
-                                    {"2.6.36", false, false, false, false, false, false, false},
-                                    {"3.7", true, false, false, false, false, false, false},
-                                    {"4.18", true, true, true, true, true, true, false},
-                                    {"5.5", true, true, true, true, true, true, false},
-                                    {"6.1", true, true, true, true, true, true, true},
-                                    {"6.13", true, true, true, false, true, true, true},
-                                    {"6.18", true, true, true, false, true, true, true}}};
+//              BQL    2 ms   bulk   skip   tap    GSO    GRO    hash   batch  NAPI
+constexpr std::array<Era, 8> kEras{
+    {{"2.6.22", false, false, false, false, false, false, false, false, false, false},
+     {"2.6.36", false, false, false, false, false, false, true, false, false, false},
+     {"3.7", true, false, false, false, false, false, true, false, false, false},
+     {"4.18", true, true, true, true, true, true, true, false, false, false},
+     {"5.5", true, true, true, true, true, true, true, true, true, false},
+     {"6.1", true, true, true, true, true, true, true, true, true, true},
+     {"6.13", true, true, true, false, true, true, true, true, true, true},
+     {"6.18", true, true, true, false, true, true, true, true, true, true}}};
 
 }  // namespace
 

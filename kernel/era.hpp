@@ -16,6 +16,9 @@ struct Era {
   bool skip_inline_while_thread_runs;  // softirqs are left to a runnable ksoftirqd: 4.9 to 6.4
   bool tap_receives_inline;            // a tap write runs the receive path in the call: since 4.15
   bool software_segmentation;          // GSO whatever the device can do: since 4.17
+  bool gro;                            // generic receive offload: since 2.6.29
+  bool gro_hash;                       // GRO finds held packets in 8 lists, not in one: since 4.19
+  bool gro_batches;                    // packets of GRO go up in batches of 8: since 5.4
   bool uml_vector_napi;  // UML's vector driver polls: since 5.18; before: receives in hardirq
 };
 

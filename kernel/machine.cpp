@@ -4,6 +4,7 @@
 #include "kernel/uml.hpp"
 #include "kernel/uml_tick.hpp"
 #include "kernel/world.hpp"
+#include "net/gro.hpp"
 
 namespace tapestry::kernel {
 
@@ -59,6 +60,9 @@ net::StackOptions stack_options(const MachineOptions& options) {
   stack.bulk_dequeue = options.era.bulk_dequeue;
   stack.byte_queue_limits = options.era.byte_queue_limits;
   stack.software_segmentation = options.era.software_segmentation;
+  stack.receive_offload = options.era.gro;
+  stack.gro_buckets = options.era.gro_hash ? net::Gro::kBuckets : 1;
+  if (!options.era.gro_batches) stack.gro_normal_batch = 1;
   return stack;
 }
 

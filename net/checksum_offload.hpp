@@ -18,4 +18,8 @@ void mark_unfinished_checksum(core::Packet& packet, std::size_t start, std::size
 // linear or within reach of make_linear.
 void finish_checksum(core::Packet& packet);
 
+// Is the frame, from its Ethernet header on, TCP or UDP over unfragmented IPv4 with a transport
+// checksum that is there and right? What a card with receive checksum offload finds out.
+bool has_good_checksum(const core::Packet& frame);
+
 }  // namespace tapestry::net

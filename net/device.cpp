@@ -7,6 +7,8 @@
 #include "core/bytes.hpp"
 #include "net/backlog.hpp"
 #include "net/checksum_offload.hpp"
+#include "net/gro.hpp"
+#include "net/gso.hpp"
 #include "net/headers.hpp"
 #include "net/stack.hpp"
 #include "net/tx_queue.hpp"
@@ -112,23 +114,47 @@ TxQueue& Device::choose_queue(core::Packet& packet) {
   return *queues_[packet.queue];
 }
 
-// validate_xmit_skb: what the device cannot do is done here, in software; for a packet that nobody
-// can make fit, the end. A packet with at most one payload range stands for a linear one.
-PacketPtr Device::make_transmittable(PacketPtr packet) {
-  sched::Cpu& cpu = stack_.cpu();
-  if (packet->gso_size != 0 && !features_.segmentation) [[unlikely]] {
+void Device::update_features() {
+  features_ = driver_->features();
+  if (features_listener_) features_listener_();
+}
+
+// validate_xmit_skb: what the device cannot do is done here, in software: one packet becomes
+// itself, several, or, if nobody can make it fit, none.
+void Device::make_transmittable(PacketPtr packet, core::PacketQueue& into) {
+  if (takes_whole(features_, options_, *packet)) [[likely]] {
+    finish(std::move(packet), false, into);
+    return;
+  }
+  core::PacketQueue segments(0);
+  if (!segment(stack_, packet, segments)) {
     ++figures_.tx_dropped;
     stack_.allocator().drop(std::move(packet), DropReason::skb_gso_seg);
-    return {};
+    return;
   }
+  into.set_bound(std::max(into.bound(), into.size() + segments.size()));
+  while (PacketPtr piece = segments.pop())
+    finish(std::move(piece), true, into);
+}
+
+// Checksum and linearising. A packet with at most one payload range stands for a linear one;
+// segments for a device without scatter-gather are copied as they are cut (skb_segment).
+void Device::finish(PacketPtr packet, bool is_segment, core::PacketQueue& into) {
+  sched::Cpu& cpu = stack_.cpu();
   if (packet->checksum == core::ChecksumState::partial && !features_.transmit_checksum) {
     const std::size_t covered = packet->length() - packet->checksum_start();
     cpu.charge(Work::checksum, 1, static_cast<std::int64_t>(covered));
     finish_checksum(*packet);
   }
-  if (packet->fragments().size() > 1 && !features_.scatter_gather)
+  if (!features_.scatter_gather && (packet->fragments().size() > 1 || is_segment)) {
     cpu.charge(Work::copy, 1, static_cast<std::int64_t>(packet->length()));
-  return packet;
+    if (!packet->gather_payload()) {
+      ++figures_.tx_dropped;
+      stack_.allocator().drop(std::move(packet), DropReason::nomem);
+      return;
+    }
+  }
+  (void)into.push(std::move(packet));
 }
 
 bool Device::show(core::Packet& packet, Direction direction) {
@@ -165,11 +191,21 @@ Transmit Device::hand_over(PacketPtr& packet, TxQueue& queue) {
   return answer;
 }
 
+// True if the driver took all of it.
 bool Device::transmit_directly(PacketPtr packet, TxQueue& queue, bool shown) {
-  packet = make_transmittable(std::move(packet));
+  core::PacketQueue ready(1);
+  make_transmittable(std::move(packet), ready);
+  bool taken = !ready.empty();
   stack_.cpu().settle();
-  if (!packet) return false;
-  packet->more = false;
+  while (PacketPtr piece = ready.pop()) {
+    piece->more = false;
+    if (!transmit_one_directly(std::move(piece), queue, shown)) taken = false;
+    if (!ready.empty()) stack_.cpu().settle();
+  }
+  return taken;
+}
+
+bool Device::transmit_one_directly(PacketPtr packet, TxQueue& queue, bool shown) {
   if (shown) show(*packet, Direction::outgoing);
   const Transmit answer = queue.stopped_ ? Transmit::busy : hand_over(packet, queue);
   if (answer != Transmit::busy) return answer == Transmit::ok;
@@ -185,9 +221,14 @@ void Device::receive(PacketPtr packet, irq::Napi* napi) {
   TAPESTRY_ASSERT(!cpu.bottom_halves_enabled() && !cpu.in_interrupt(),
                   "packets go up in softirq context or with bottom halves off");
   if (!features_.lockless) cpu.charge(Work::driver_receive);
-  if (napi != nullptr && features_.gro) cpu.charge(Work::gro);
   count_received(*packet);
-  accept(std::move(packet));
+  const bool merges = features_.gro && receive_offload_ && stack_.options().receive_offload;
+  if (napi == nullptr || !merges) {
+    accept(std::move(packet));
+    return;
+  }
+  packet->interface = number_;
+  Gro::of(stack_, *napi).receive(std::move(packet));
 }
 
 void Device::receive_later(PacketPtr packet) {

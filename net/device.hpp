@@ -21,15 +21,18 @@
 namespace tapestry::net {
 
 class Device;
+class Gro;
 class Stack;
 class TxQueue;
 
 struct Features {                  // netdev_features_t, as far as they matter here
   bool scatter_gather = false;     // NETIF_F_SG: packets with several payload ranges; else a copy
   bool transmit_checksum = false;  // NETIF_F_HW_CSUM: takes ChecksumState::partial
-  bool segmentation = false;       // NETIF_F_TSO/GSO: takes gso_size
-  bool receive_checksum = false;   // NETIF_F_RXCSUM: marks checked frames
-  bool gro = false;                // NETIF_F_GRO
+  bool segmentation = false;       // NETIF_F_TSO: takes gso_size of TCP
+  bool fixed_id_segmentation = false;  // NETIF_F_TSO_MANGLEID: ... with one IP identification
+  bool udp_segmentation = false;       // NETIF_F_GSO_UDP_L4: takes gso_size of UDP
+  bool receive_checksum = false;       // NETIF_F_RXCSUM: marks checked frames
+  bool gro = false;                    // NETIF_F_GRO
   // NETIF_F_LLTX: no queue lock. So are virtual devices; they charge for themselves (tap_queue,
   // veth, ...), and the framework's charges for a driver are left out.
   bool lockless = false;
@@ -78,6 +81,10 @@ struct DeviceOptions {
   std::uint32_t txqueuelen = 1000;  // packets of each band of pfifo_fast, ether_setup
   std::size_t tx_queues = 1;
   bool byte_queue_limits = true;  // BQL, for drivers that report completions
+  // What one packet for segmentation may have: a longer one, or one of more segments, is cut before
+  // the driver (dev->gso_max_size, gso_max_segs).
+  std::uint32_t gso_max_bytes = 65'536;     // 1 .. 65,536
+  std::uint32_t gso_max_segments = 65'535;  // 1 .. 65,535
 };
 
 class Device {
@@ -104,8 +111,11 @@ class Device {
   // dev_direct_xmit, for packet sockets: past the queueing discipline and unseen by taps. A stopped
   // queue is a drop.
   bool transmit_past_qdisc(core::PacketPtr packet);
+  // ethtool -K gro: on unless switched off. Merged frames are what a bridge or a protocol wants,
+  // and not what somebody does who counts frames.
+  void set_receive_offload(bool on) { receive_offload_ = on; }
   // netdev_update_features: what the driver says it can do has changed.
-  void update_features() { features_ = driver_->features(); }
+  void update_features();
 
   // --- up: from the driver -----------------------------------------------------------------------
   // napi_gro_receive / netif_receive_skb: in softirq context, or with bottom halves off. The frame
@@ -125,6 +135,12 @@ class Device {
   // empty pointer if it took the packet. Settled, and with what netif_receive costs paid.
   using ReceiveHandler = std::function<core::PacketPtr(core::PacketPtr)>;
   void set_receive_handler(ReceiveHandler handler) { receive_handler_ = std::move(handler); }
+  bool has_receive_handler() const { return static_cast<bool>(receive_handler_); }
+  // Told when what the device can do has changed (NETDEV_FEAT_CHANGE). At most one: the device that
+  // it is a port of.
+  void set_features_listener(std::function<void()> listener) {
+    features_listener_ = std::move(listener);
+  }
 
   // Packet sockets and captures see frames here (ptype_all): both directions, from the mac header
   // on, as the driver gets or has delivered them.
@@ -153,6 +169,7 @@ class Device {
   DeviceFigures& figures() { return figures_; }
 
  private:
+  friend class Gro;
   friend class Stack;
   friend class TxQueue;
 
@@ -162,12 +179,14 @@ class Device {
   }
   bool classify(core::Packet& packet);
   void accept(core::PacketPtr packet);
-  core::PacketPtr make_transmittable(core::PacketPtr packet);
+  void make_transmittable(core::PacketPtr packet, core::PacketQueue& into);
+  void finish(core::PacketPtr packet, bool is_segment, core::PacketQueue& into);
   // Whether somebody has kept it.
   bool show(core::Packet& packet, core::Direction direction);
   bool show_to_taps(const core::Packet& packet, core::Direction direction);
   Transmit hand_over(core::PacketPtr& packet, TxQueue& queue);
   bool transmit_directly(core::PacketPtr packet, TxQueue& queue, bool shown);
+  bool transmit_one_directly(core::PacketPtr packet, TxQueue& queue, bool shown);
   TxQueue& choose_queue(core::Packet& packet);
   void watch_stopped_queue();
   static void watchdog_expired(void* device);
@@ -181,8 +200,10 @@ class Device {
   std::vector<Tap*> taps_;  // null: removed while in use
   std::size_t taps_in_use_ = 0;
   ReceiveHandler receive_handler_;
+  std::function<void()> features_listener_;
   DeviceFigures figures_;
   irq::JiffyTimer watchdog_;
+  bool receive_offload_ = true;
   bool running_ = false;       // IFF_UP: frames come in
   bool transmitting_ = false;  // the driver is open: frames go out
 };

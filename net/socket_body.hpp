@@ -30,6 +30,10 @@ class SocketBody final : public core::PacketOwner {
   void account(core::Packet& packet);
   // The packet has ended. Wakes writers when half of the send buffer is free, as sock_wfree.
   void packet_released(std::uint32_t bytes) override;
+  bool packet_segmented(std::uint32_t more_bytes) override {
+    send_memory_ += more_bytes;
+    return true;
+  }
   bool wait_writable(core::Instant deadline);
 
   // --- receiving ---------------------------------------------------------------------------------

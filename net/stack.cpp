@@ -5,6 +5,7 @@
 
 #include "net/arp.hpp"
 #include "net/backlog.hpp"
+#include "net/gro.hpp"
 #include "net/headers.hpp"
 #include "net/icmp.hpp"
 #include "net/ipv4.hpp"
@@ -25,7 +26,9 @@ Stack::Stack(StackEnvironment environment, StackOptions options)
       ipv4_(std::make_unique<Ipv4>(*this)),
       icmp_(std::make_unique<Icmp>(*this)),
       udp_(std::make_unique<Udp>(*this)),
-      tcp_(std::make_unique<Tcp>(*this)) {}
+      tcp_(std::make_unique<Tcp>(*this)) {
+  environment_.napi.set_flush_hook({&Gro::flush_hook, this});
+}
 
 Stack::~Stack() = default;
 

@@ -39,6 +39,12 @@ struct StackOptions {
   bool bulk_dequeue = true;           // qdisc bulk dequeue and promise of more: since 3.18
   bool byte_queue_limits = true;      // since 3.3
   bool software_segmentation = true;  // GSO for all: always on since 4.17
+  bool receive_offload = true;        // GRO: since 2.6.29
+  // Held packets are found by hash in 8 lists since 4.19; before, in one.
+  std::size_t gro_buckets = 8;  // 1 or 8
+  // Packets of GRO go up this many at a time, or when a poll ends: net.core.gro_normal_batch, since
+  // 5.4; 1: at once.
+  std::size_t gro_normal_batch = 8;
   TcpOptions tcp{};
 };
 
@@ -146,6 +152,7 @@ class Stack {
   class Backlog;          // per-CPU netif_rx queues and their pseudo-NAPI
   class TransmitSoftirq;  // NET_TX: queues that were scheduled
   friend class Device;
+  friend class Gro;
   friend class TxQueue;
 
   struct Interface {

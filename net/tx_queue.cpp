@@ -1,5 +1,6 @@
 #include "net/tx_queue.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "net/headers.hpp"
@@ -143,8 +144,7 @@ void TxQueue::run_owned() {
     cpu.settle();
     if (blocked() || waiting() == 0 || !device_.transmitting_) return;
     core::PacketQueue batch(waiting());
-    dequeue(batch);
-    quota -= static_cast<int>(batch.size());
+    quota -= static_cast<int>(dequeue(batch));
     if (!send(batch)) return;
     cpu.settle();
     if (quota <= 0 || cpu.need_resched()) {
@@ -155,8 +155,9 @@ void TxQueue::run_owned() {
 }
 
 // Takes one packet, and more of the same queue for as many bytes as its limit leaves: a driver that
-// reports no completions never gets several at once. Settled.
-void TxQueue::dequeue(core::PacketQueue& batch) {
+// reports no completions never gets several at once. Returns how many, before any is cut into
+// segments. Settled.
+std::size_t TxQueue::dequeue(core::PacketQueue& batch) {
   const auto pop = [this] {
     for (core::PacketQueue& band : bands_) {
       if (!band.empty()) return band.pop();
@@ -165,7 +166,7 @@ void TxQueue::dequeue(core::PacketQueue& batch) {
   };
   if (!requeued_.empty()) {
     (void)batch.push(requeued_.pop());
-    return;
+    return 1;
   }
   std::int64_t allowance = has_limit_ ? limit_.available() : 0;
   do {
@@ -174,15 +175,15 @@ void TxQueue::dequeue(core::PacketQueue& batch) {
     allowance -= static_cast<std::int64_t>(packet->length());
     (void)batch.push(std::move(packet));
   } while (allowance > 0 && device_.stack_.options().bulk_dequeue);
-  if (batch.size() > 1) ++figures_.bulk_dequeues;
+  const std::size_t taken = batch.size();
+  if (taken > 1) ++figures_.bulk_dequeues;
   make_transmittable(batch);
+  return taken;
 }
 
 void TxQueue::make_transmittable(core::PacketQueue& batch) {
-  for (std::size_t left = batch.size(); left > 0; --left) {
-    PacketPtr packet = device_.make_transmittable(batch.pop());
-    if (packet) (void)batch.push(std::move(packet));
-  }
+  for (std::size_t left = batch.size(); left > 0; --left)
+    device_.make_transmittable(batch.pop(), batch);
 }
 
 // sch_direct_xmit: false if packets were put back. Driver and limit may block the queue before any
@@ -221,6 +222,8 @@ bool TxQueue::offer(PacketPtr& packet) {
 void TxQueue::requeue(core::PacketQueue& batch) {
   figures_.requeues += batch.size();
   if (requeued_.empty()) {
+    // The segments of one packet may be more than the bands hold.
+    requeued_.set_bound(std::max(requeued_.bound(), batch.size()));
     while (!batch.empty())
       (void)requeued_.push(batch.pop());
   } else {

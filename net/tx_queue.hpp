@@ -67,7 +67,7 @@ class TxQueue {
 
   bool blocked() const { return stopped_ || limit_stopped_; }
   bool enqueue_to_band(core::PacketPtr& packet);
-  void dequeue(core::PacketQueue& batch);
+  std::size_t dequeue(core::PacketQueue& batch);
   void make_transmittable(core::PacketQueue& batch);
   bool send(core::PacketQueue& batch);
   bool offer(core::PacketPtr& packet);

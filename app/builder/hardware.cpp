@@ -28,6 +28,7 @@ Hardware::Hardware(const Scenario& scenario, kernel::World& world,
       if (attaches == attached) std::visit([&](const auto& concrete) { wire(i, concrete); }, kind);
     }
   }
+  connect_bridges();
   for (std::size_t i = 0; i < scenario.devices.size(); ++i)
     if (scenario.devices[i].address)
       machine_of(i).stack().set_address(*devices_[i], *scenario.devices[i].address);
@@ -35,7 +36,8 @@ Hardware::Hardware(const Scenario& scenario, kernel::World& world,
 
 void Hardware::add_device(const Device& device) {
   const auto number = static_cast<std::uint32_t>(devices_.size() + 1);
-  const bool has_queue = !std::holds_alternative<VethDevice>(device.kind);
+  const bool has_queue = !std::holds_alternative<VethDevice>(device.kind) &&
+                         !std::holds_alternative<BridgeDevice>(device.kind);
   net::DeviceOptions options{
       .name = device.interface,
       .mac = device.mac.value_or(net::MacAddress::local(number)),
@@ -89,14 +91,22 @@ void Hardware::wire(std::size_t index, const NicDevice& nic) {
                               .transmit_interval = nic.tx_usecs,
                               .transmit_checksum = offload,
                               .receive_checksum = offload,
+                              .segmentation = nic.tso,
+                              .receive_hash = true,
                           });
   const host::NicPort bare = card.port();
   sched::Scheduler& machine = machine_of(index).scheduler();
   host::Doorbell& transmit = doorbells_.emplace_back(bare.transmit_doorbell, machine);
   host::Doorbell& receive = doorbells_.emplace_back(bare.receive_doorbell, machine);
+  host::Doorbell& throttle = doorbells_.emplace_back(*bare.throttle, machine);
   auto driver = std::make_unique<transports::Nic>(
-      environment(index), host::NicPort{bare.transmit_ring, bare.receive_ring, transmit, receive},
-      transports::NicOptions{.transmit_checksum = offload, .receive_checksum = offload});
+      environment(index),
+      host::NicPort{bare.transmit_ring, bare.receive_ring, transmit, receive, &throttle},
+      transports::NicOptions{.transmit_checksum = offload,
+                             .receive_checksum = offload,
+                             .segmentation = nic.tso,
+                             .gro = nic.gro,
+                             .adaptive_moderation = nic.adaptive_rx});
   card.set_line(driver->line());
   const std::size_t link = nic.link.index;
   card.connect(links_[link],
@@ -104,6 +114,21 @@ void Hardware::wire(std::size_t index, const NicDevice& nic) {
   first_end_taken_[link] = true;
   devices_[index]->set_driver(*driver);
   drivers_.push_back(std::move(driver));
+}
+
+void Hardware::wire(std::size_t index, const BridgeDevice&) {
+  drivers_.push_back(std::make_unique<net::Bridge>(*devices_[index]));
+}
+
+// When all devices have their drivers: a bridge asks its ports what they can do.
+void Hardware::connect_bridges() {
+  for (std::size_t i = 0; i < scenario_.devices.size(); ++i) {
+    const auto* const bridge = std::get_if<BridgeDevice>(&scenario_.devices[i].kind);
+    if (bridge == nullptr) continue;
+    auto& driver = dynamic_cast<net::Bridge&>(devices_[i]->driver());
+    for (const Reference<Device>& port : bridge->ports)
+      driver.add_port(*devices_[port.index]);
+  }
 }
 
 // --- the guest's side

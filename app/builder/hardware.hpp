@@ -16,6 +16,7 @@
 #include "host/sim/tap.hpp"
 #include "host/sim/veth.hpp"
 #include "kernel/world.hpp"
+#include "net/bridge.hpp"
 #include "transports/legacy_tap/legacy_tap.hpp"
 #include "transports/nic/nic.hpp"
 #include "transports/vector/vector.hpp"
@@ -42,6 +43,8 @@ class Hardware {
   void wire(std::size_t index, const VectorDevice& vector);
   void wire(std::size_t index, const VethDevice& veth);
   void wire(std::size_t index, const NicDevice& nic);
+  void wire(std::size_t index, const BridgeDevice& bridge);
+  void connect_bridges();
   host::PacketIo& vector_port(std::size_t index, const VectorDevice& vector);
   host::charged::PacketIo& charged(std::size_t guest_device, host::PacketIo& inner);
   host::sim::Tap& tap_of(std::size_t device) { return *taps_[device]; }

@@ -51,8 +51,8 @@ kernel::MachineOptions machine_options(const Machine& machine,
 
 }  // namespace
 
-RunWorld::RunWorld(const Scenario& scenario, const Workload& workload,
-                   const sched::CostTable& costs, RunWorldOptions options)
+RunWorld::RunWorld(const Scenario& scenario, const Workload& workload, const CostTables& costs,
+                   RunWorldOptions options)
     : scenario_(scenario),
       options_(workload),
       world_({.seed = scenario.seed, .settle_mode = options.settle_mode}) {
@@ -63,7 +63,7 @@ RunWorld::RunWorld(const Scenario& scenario, const Workload& workload,
       const Machine& machine = scenario.machines[i];
       if (machines_[i] != nullptr || (machine.host && machines_[machine.host->index] == nullptr))
         continue;
-      machines_[i] = &world_.add_machine(machine_options(machine, machines_), costs);
+      machines_[i] = &world_.add_machine(machine_options(machine, machines_), *costs[i]);
       ++built;
     }
   }
@@ -72,7 +72,7 @@ RunWorld::RunWorld(const Scenario& scenario, const Workload& workload,
 
 core::Result<std::unique_ptr<RunWorld>> RunWorld::build(const Scenario& scenario,
                                                         const Workload& workload,
-                                                        const sched::CostTable& costs,
+                                                        const CostTables& costs,
                                                         RunWorldOptions options) {
   std::unique_ptr<RunWorld> run(new RunWorld(scenario, workload, costs, options));
   auto made = make_workload(scenario, workload, run->machines_, *run->hardware_);

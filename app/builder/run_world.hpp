@@ -22,12 +22,14 @@ struct RunWorldOptions {
   sched::SettleMode settle_mode = sched::SettleMode::seams;
 };
 
+using CostTables = std::vector<const sched::CostTable*>;
+
 class RunWorld {
  public:
-  // `scenario` and `costs` outlive it.
+  // `costs`: the table of each machine, in the scenario's order. They and `scenario` outlive it.
   static core::Result<std::unique_ptr<RunWorld>> build(const Scenario& scenario,
                                                        const Workload& workload,
-                                                       const sched::CostTable& costs,
+                                                       const CostTables& costs,
                                                        RunWorldOptions options);
   ~RunWorld();
 
@@ -44,7 +46,7 @@ class RunWorld {
   core::Instant origin() const { return origin_; }
 
  private:
-  RunWorld(const Scenario& scenario, const Workload& workload, const sched::CostTable& costs,
+  RunWorld(const Scenario& scenario, const Workload& workload, const CostTables& costs,
            RunWorldOptions options);
   void open_devices(bool of_guests);
 

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "app/run/progress.hpp"
 #include "core/fingerprint.hpp"
@@ -79,12 +80,27 @@ class Runner {
     return &found->second;
   }
 
+  // A machine's own, or its host's, or the scenario's. Nothing if one cannot be read.
+  std::optional<CostTables> costs_of_machines(const Scenario& scenario) {
+    CostTables tables;
+    for (const Machine& machine : scenario.machines) {
+      const Machine* whose = &machine;
+      while (whose->costs_path.empty() && whose->host)
+        whose = &scenario.machines[whose->host->index];
+      const bool own = !whose->costs_path.empty();
+      tables.push_back(costs(own ? whose->costs_path : scenario.costs_path));
+      if (tables.back() == nullptr) return std::nullopt;
+    }
+    return tables;
+  }
+
   // False if nothing more should run.
   bool run_one(const Scenario& scenario, const Workload& workload) {
     const std::string name = scenario.variant + "." + workload.name;
-    const sched::CostTable* table = costs(scenario.costs_path);
-    if (table == nullptr) return false;
-    auto built = RunWorld::build(scenario, workload, *table, {.settle_mode = options_.settle_mode});
+    const auto tables = costs_of_machines(scenario);
+    if (!tables) return false;
+    auto built =
+        RunWorld::build(scenario, workload, *tables, {.settle_mode = options_.settle_mode});
     if (!built) return fail(Ending::failed, built.error().message);
     RunWorld& run = **built;
     std::vector<std::unique_ptr<observe::Capture>> captures;

@@ -9,6 +9,8 @@ std::string_view type_name(AttributeType type) {
       return "text";
     case AttributeType::name:
       return "name";
+    case AttributeType::names:
+      return "names";
     case AttributeType::flag:
       return "flag";
     case AttributeType::count:
@@ -43,6 +45,8 @@ std::string_view type_article(AttributeType type) {
       return "a text";
     case AttributeType::name:
       return "a name";
+    case AttributeType::names:
+      return "a list of names";
     case AttributeType::flag:
       return "true or false";
     case AttributeType::count:

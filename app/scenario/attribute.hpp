@@ -12,6 +12,7 @@ namespace tapestry::app {
 enum class AttributeType : unsigned char {
   text,      // any text
   name,      // of a machine, device, link, cost table or file
+  names,     // a list of these
   flag,      // true, false
   count,     // a whole number without unit
   number,    // a decimal number without unit

@@ -177,6 +177,57 @@ class Checker {
   void check_device(std::size_t index, const NicDevice& nic) {
     must_be_native(index, "a nic");
     scenario_.links[nic.link.index].ends.push_back(index);
+    const Device& mine = scenario_.devices[index];
+    check_ring(mine, "rx", nic.rx);
+    check_ring(mine, "tx", nic.tx);
+    if (nic.tso && nic.checksum == Checksum::software)
+      report(mine.at, path_of(mine) + ": a card that cuts segments also fills in their checksums",
+             "add checksum: offload");
+    if (nic.adaptive_rx && (nic.rx_usecs.count() != 0 || nic.tx_usecs.count() != 0))
+      report(mine.at,
+             path_of(mine) + ": rx-usecs and tx-usecs have no effect with adaptive-rx: true",
+             "remove the one or the other");
+  }
+
+  void check_ring(const Device& nic, const std::string& ring, int descriptors) {
+    if ((descriptors & (descriptors - 1)) == 0) return;
+    int below = 1;
+    while (below * 2 < descriptors)
+      below *= 2;
+    report(nic.at,
+           path_of(nic) + "." + ring + ": a ring of " + std::to_string(descriptors) +
+               " descriptors is not a power of two",
+           "near are " + std::to_string(below) + " and " + std::to_string(below * 2));
+  }
+
+  void check_device(std::size_t index, const BridgeDevice& bridge) {
+    must_be_native(index, "a bridge");
+    for (const Reference<Device>& port : bridge.ports)
+      check_port(index, port);
+  }
+
+  void check_port(std::size_t index, const Reference<Device>& reference) {
+    const Device& mine = scenario_.devices[index];
+    const Device& port = device(reference);
+    const bool fits = std::holds_alternative<TapDevice>(port.kind) ||
+                      std::holds_alternative<VethDevice>(port.kind) ||
+                      std::holds_alternative<NicDevice>(port.kind);
+    if (port.machine.name != mine.machine.name) {
+      report(reference, quote(port.name) + " is a device of another machine");
+    } else if (!fits) {
+      report(reference, quote(port.name) + " cannot be a port", "ports are taps, veths and nics");
+    } else if (port.address) {
+      report(reference, quote(port.name) + " is a port and cannot have an address",
+             "give the address to " + mine.name);
+    }
+    for (std::size_t i = 0; i < index; ++i) {
+      const auto* const other = std::get_if<BridgeDevice>(&scenario_.devices[i].kind);
+      if (other == nullptr) continue;
+      for (const Reference<Device>& taken : other->ports)
+        if (taken.name == port.name)
+          report(reference,
+                 quote(port.name) + " is already a port of " + scenario_.devices[i].name);
+    }
   }
 
   void check_link(const Link& link) {

@@ -60,6 +60,19 @@ bool is_readable(const Value& value, const Attribute& attribute, Diagnostics& di
   return true;
 }
 
+bool is_list_of_names(const Value& value, const Attribute& attribute, Diagnostics& diagnostics) {
+  if (value.is_list() && !value.items.empty()) return true;
+  diagnostics.add(value.at,
+                  value.path + ": expected " + expectation_of(attribute) + ", found " +
+                      (value.is_list() ? "an empty list" : describe(value)),
+                  "such as [host.tap0, host.eth0]");
+  return false;
+}
+
+void report_listed_twice(const Value& item, Diagnostics& diagnostics) {
+  diagnostics.add(item.at, item.path + ": " + quote(item.text) + " is listed twice");
+}
+
 void report_unreadable(const Value& value, const Attribute& attribute, const std::string& why,
                        Diagnostics& diagnostics) {
   std::string hint;

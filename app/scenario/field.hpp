@@ -53,6 +53,9 @@ struct Words;
 // Whether `value` is a scalar that may become an attribute of this type; reports it if not.
 bool is_readable(const Value& value, const Attribute& attribute, Diagnostics& diagnostics);
 
+bool is_list_of_names(const Value& value, const Attribute& attribute, Diagnostics& diagnostics);
+void report_listed_twice(const Value& item, Diagnostics& diagnostics);
+
 void report_unreadable(const Value& value, const Attribute& attribute, const std::string& why,
                        Diagnostics& diagnostics);
 void report_out_of_range(const Value& value, const Attribute& attribute, Diagnostics& diagnostics);
@@ -97,6 +100,22 @@ void read_member(const Value& value, const Attribute& attribute, Reference<Thing
   out.path = value.path;
 }
 
+// A list of names, each once.
+template <class Thing>
+void read_member(const Value& value, const Attribute& attribute, std::vector<Reference<Thing>>& out,
+                 Diagnostics& diagnostics) {
+  if (!is_list_of_names(value, attribute, diagnostics)) return;
+  for (const Value& item : value.items) {
+    Reference<Thing> one;
+    read_scalar(item, attribute, one.name, diagnostics);
+    one.at = item.at;
+    one.path = item.path;
+    for (const Reference<Thing>& other : out)
+      if (other.name == one.name) report_listed_twice(item, diagnostics);
+    out.push_back(std::move(one));
+  }
+}
+
 template <class T>
 void read_member(const Value& value, const Attribute& attribute, std::optional<T>& out,
                  Diagnostics& diagnostics) {
@@ -121,6 +140,13 @@ struct Member<std::optional<T>> : Member<T> {};
 template <class Thing>
 struct Member<Reference<Thing>> {
   using Type = std::string;
+  static constexpr AttributeType kType = AttributeType::name;
+  static constexpr bool kIsReference = true;
+};
+template <class Thing>
+struct Member<std::vector<Reference<Thing>>> {
+  using Type = std::string;
+  static constexpr AttributeType kType = AttributeType::names;
   static constexpr bool kIsReference = true;
 };
 
@@ -146,7 +172,8 @@ Field<Owner> field(std::string name, T Owner::*member, Declared declared) {
     for (const std::string_view word : Words<Type>::kWords)
       made.attribute.choices.emplace_back(word);
   } else {
-    const AttributeType type = Member<T>::kIsReference ? AttributeType::name : Scalar<Type>::kType;
+    AttributeType type = Scalar<Type>::kType;
+    if constexpr (Member<T>::kIsReference) type = Member<T>::kType;
     made.attribute = attribute_of(std::move(name), type, std::move(declared));
   }
   made.read = [member](const Value& value, const Attribute& attribute, Owner& owner,

@@ -54,13 +54,14 @@ inline constexpr std::array<KindHelp, 2> kPlatforms = {{
     {"uml", "User-Mode Linux: a kernel that is a process of its host; interrupts are signals"},
 }};
 
-inline constexpr std::array<KindHelp, 5> kDeviceKinds = {{
+inline constexpr std::array<KindHelp, 6> kDeviceKinds = {{
     {"tap", "a tap: a network device on one side, a descriptor for a guest on the other"},
     {"legacy-tap", "UML's first tap driver: one call per packet, no offloads"},
     {"vector",
      "UML's vector driver; may also be given as UML's own line, line: \"vec0:transport=...\""},
     {"veth", "one end of a pair of virtual Ethernet devices"},
-    {"nic", "a plain network card: one ring pair, a doorbell, one interrupt line"},
+    {"nic", "a network card: one ring pair, a doorbell, one interrupt line, offloads"},
+    {"bridge", "a software bridge, whose ports are other devices of its machine"},
 }};
 
 inline constexpr std::array<KindHelp, 9> kWorkloadKinds = {{
@@ -119,6 +120,8 @@ template <>
 const Fields<VethDevice>& kind_fields<VethDevice>();
 template <>
 const Fields<NicDevice>& kind_fields<NicDevice>();
+template <>
+const Fields<BridgeDevice>& kind_fields<BridgeDevice>();
 template <>
 const Fields<ReplayWorkload>& kind_fields<ReplayWorkload>();
 template <>

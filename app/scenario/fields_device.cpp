@@ -55,7 +55,7 @@ const Fields<Device>& device_fields(std::string_view kind) {
                .help = "packets in its queueing discipline, and in a tap's read queue"}));
     return fields;
   }();
-  return kind == "veth" ? without_queue : with_queue;
+  return kind == "veth" || kind == "bridge" ? without_queue : with_queue;
 }
 
 template <>
@@ -129,15 +129,37 @@ const Fields<NicDevice>& kind_fields<NicDevice>() {
   static const Fields<NicDevice> fields = {
       field("link", &NicDevice::link, {.required = true, .help = "the link it is plugged into"}),
       field("rx", &NicDevice::rx,
-            {.assumed = "256", .low = "2", .high = "32768", .help = "receive descriptors"}),
+            {.assumed = "256",
+             .low = "8",
+             .high = "4096",
+             .help = "receive descriptors, a power of two"}),
       field("tx", &NicDevice::tx,
-            {.assumed = "256", .low = "2", .high = "32768", .help = "transmit descriptors"}),
+            {.assumed = "256",
+             .low = "8",
+             .high = "4096",
+             .help = "transmit descriptors, a power of two"}),
       field("rx-usecs", &NicDevice::rx_usecs,
             {.assumed = "0us", .high = "100ms", .help = "delay of the receive interrupt"}),
       field("tx-usecs", &NicDevice::tx_usecs,
             {.assumed = "0us", .high = "100ms", .help = "delay of the transmit interrupt"}),
       field("checksum", &NicDevice::checksum,
             {.assumed = "software", .help = "who computes and checks checksums"}),
+      field("adaptive-rx", &NicDevice::adaptive_rx,
+            {.assumed = "false",
+             .help = "the driver chooses the delay of interrupts itself, after ixgbe"}),
+      field("tso", &NicDevice::tso,
+            {.assumed = "false", .help = "the card cuts TCP packets into segments"}),
+      field("gro", &NicDevice::gro,
+            {.assumed = "true", .help = "TCP segments are merged as they are received"}),
+  };
+  return fields;
+}
+
+template <>
+const Fields<BridgeDevice>& kind_fields<BridgeDevice>() {
+  static const Fields<BridgeDevice> fields = {
+      field("ports", &BridgeDevice::ports,
+            {.required = true, .help = "taps, veths and nics of its machine"}),
   };
   return fields;
 }

@@ -58,6 +58,9 @@ const Fields<Machine>& machine_fields(Platform platform) {
       kernel_field(),
       field("cpus", &Machine::cpus,
             {.assumed = "1", .low = "1", .high = "64", .help = "number of CPUs"}),
+      field("costs", &Machine::costs,
+            {.help = "a cost table of its own and its guests', named as for the scenario; absent: "
+                     "the scenario's"}),
       hz_field("250"),
       preempt_field("voluntary"),
       sysctl_field(),

@@ -93,6 +93,7 @@ std::vector<AttributeGroup> all_groups() {
       device_group<VectorDevice>(2),
       device_group<VethDevice>(3),
       device_group<NicDevice>(4),
+      device_group<BridgeDevice>(5),
       group("links", "links.NAME", "a wire between two nics", link_fields()),
       workload_group<ReplayWorkload>(0),
       workload_group<UdpStreamWorkload>(1),

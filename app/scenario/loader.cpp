@@ -35,7 +35,13 @@ class Files {
       : folder_(fs::path(scenario_path).parent_path()), options_(options) {}
 
   void locate(const Value& tree, Scenario& scenario, Diagnostics& diagnostics) const {
-    locate_costs(tree, scenario, diagnostics);
+    locate_costs(tree.find("costs"), scenario.costs, scenario.costs_path, diagnostics);
+    for (Machine& machine : scenario.machines) {
+      const Value::Entry* const machines = tree.find("machines");
+      if (machine.costs.empty() || machines == nullptr) continue;
+      locate_costs(machines->value.find(machine.name)->value.find("costs"), machine.costs,
+                   machine.costs_path, diagnostics);
+    }
     for (Workload& workload : scenario.workloads) {
       auto* const replay = std::get_if<ReplayWorkload>(&workload.kind);
       if (replay == nullptr || replay->file.empty()) continue;
@@ -59,21 +65,20 @@ class Files {
     return !options_.files_must_exist || fs::is_regular_file(path, ignored);
   }
 
-  void locate_costs(const Value& tree, Scenario& scenario, Diagnostics& diagnostics) const {
-    const std::string& name = scenario.costs;
-    const Value::Entry* const entry = tree.find("costs");
+  void locate_costs(const Value::Entry* entry, const std::string& name, std::string& path,
+                    Diagnostics& diagnostics) const {
     if (name.empty() || entry == nullptr) return;
     const bool is_path =
         name.find('/') != std::string::npos || fs::path(name).extension() == ".yaml";
     std::vector<std::string> folders = {beside("costs")};
     folders.insert(folders.end(), options_.costs_folders.begin(), options_.costs_folders.end());
     if (is_path) {
-      scenario.costs_path = beside(name);
-      if (exists(scenario.costs_path)) return;
+      path = beside(name);
+      if (exists(path)) return;
     } else {
       for (const std::string& folder : folders) {
-        scenario.costs_path = (fs::path(folder) / (name + ".yaml")).string();
-        if (exists(scenario.costs_path)) return;
+        path = (fs::path(folder) / (name + ".yaml")).string();
+        if (exists(path)) return;
       }
     }
     diagnostics.add(entry->value.at, entry->value.path + ": there is no cost table " + quote(name),

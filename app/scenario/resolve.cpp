@@ -82,6 +82,10 @@ class Resolver {
   void resolve_device(VectorDevice& device) { resolve(device.attach); }
   void resolve_device(VethDevice& device) { resolve(device.peer); }
   void resolve_device(NicDevice& device) { resolve(device.link); }
+  void resolve_device(BridgeDevice& device) {
+    for (Reference<Device>& port : device.ports)
+      resolve(port);
+  }
 
   void resolve_workload(ReplayWorkload& replay) {
     for (ReplaySide& side : replay.sides)

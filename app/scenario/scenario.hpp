@@ -75,6 +75,10 @@ struct Machine {
   Sysctls sysctl;
   std::optional<Reference<Machine>> host;  // absent on native, present on uml; never a cycle
   std::optional<int> pin;  // the host CPU that the guest's thread is bound to; absent: any
+  // Its own cost table, as written, and the file to open. Empty: that of its host, else the
+  // scenario's.
+  std::string costs;
+  std::string costs_path;
   Position at;
 };
 
@@ -121,16 +125,24 @@ struct VethDevice {
 
 enum class Checksum : std::uint8_t { software, offload };
 
-struct NicDevice {  // a plain network card: one ring pair, a doorbell, one interrupt line
+struct NicDevice {  // a network card: one ring pair, a doorbell, one interrupt line
   Reference<Link> link;
-  int rx = 0;  // descriptors
+  int rx = 0;  // descriptors, a power of two
   int tx = 0;
   core::Nanos rx_usecs{};  // interrupt moderation, as in ethtool -C
   core::Nanos tx_usecs{};
+  bool adaptive_rx = false;  // the driver chooses the moderation; rx_usecs and tx_usecs are 0 then
   Checksum checksum = Checksum::software;
+  bool tso = false;  // only with Checksum::offload
+  bool gro = false;
 };
 
-using DeviceKind = std::variant<TapDevice, LegacyTapDevice, VectorDevice, VethDevice, NicDevice>;
+struct BridgeDevice {
+  std::vector<Reference<Device>> ports;  // of its own machine: taps, veths, nics without an address
+};
+
+using DeviceKind =
+    std::variant<TapDevice, LegacyTapDevice, VectorDevice, VethDevice, NicDevice, BridgeDevice>;
 
 struct Device {
   std::string name;       // "guest.vec0"
@@ -139,7 +151,7 @@ struct Device {
   std::optional<net::Ipv4Prefix> address;
   std::optional<net::MacAddress> mac;  // absent: chosen by whoever builds the world
   int mtu = 0;                         // bytes
-  int txqueuelen = 0;                  // packets; 0 on a veth, which has no queue
+  int txqueuelen = 0;                  // packets; 0 on veth and bridge, which have no queue
   DeviceKind kind;
   Position at;
 };

@@ -81,6 +81,8 @@ Json type_schema(const Attribute& attribute) {
       return {{"type", "array"},
               {"items", {{"enum", words(attribute.choices)}}},
               {"uniqueItems", true}};
+    case AttributeType::names:
+      return {{"type", "array"}, {"items", any_text()}, {"uniqueItems", true}};
     case AttributeType::map:
       return {{"type", "object"}};
     default:

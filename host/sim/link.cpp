@@ -34,19 +34,29 @@ Link::Link(core::Timeline& timeline, core::PacketPool& packets, std::string_view
   TAPESTRY_ASSERT(options.loss_per_billion <= kNanosPerSecond, "no more is lost than all");
 }
 
-core::Instant Link::send(End from, const core::Packet& frame) {
-  timeline_.require_settled("a link");
-  Direction& wire = direction_from(from);
+void Link::forget_departed(Direction& wire) const {
   const core::Instant now = timeline_.now();
   while (wire.first != wire.last && wire.departures[wire.first & wire.mask] <= now)
     ++wire.first;
-  if (wire.last - wire.first >= options_.queue_packets) {
+}
+
+bool Link::has_room(End from) {
+  timeline_.require_settled("a link");
+  Direction& wire = direction_from(from);
+  forget_departed(wire);
+  return wire.last - wire.first < options_.queue_packets;
+}
+
+core::Instant Link::send(End from, const core::Packet& frame, bool continues) {
+  Direction& wire = direction_from(from);
+  if (!continues && !has_room(from)) {
     ++wire.figures.queue_dropped;
     lose(frame, core::DropReason::link_queue);
-    return now;
+    return timeline_.now();
   }
   const core::Instant departure = take_slot(wire, frame.length());
-  wire.departures[wire.last++ & wire.mask] = departure;
+  if (!continues) ++wire.last;
+  wire.departures[(wire.last - 1) & wire.mask] = departure;
   ++wire.figures.frames;
   wire.figures.bytes += frame.length();
   if (wire.losses.chance(options_.loss_per_billion)) {

@@ -56,7 +56,11 @@ class Link {
 
   // Hands a frame over, from a settled CPU or a device. Returns when its last bit has left, which
   // is now if the queue was full and the frame is gone.
-  core::Instant send(End from, const core::Packet& frame);
+  // `continues`: it comes right behind the one before, cut from the same packet by hardware, and
+  // has its place in the queue already.
+  core::Instant send(End from, const core::Packet& frame, bool continues = false);
+  // Would the next frame find room in the queue? Settled.
+  bool has_room(End from);
 
   static std::uint64_t slot_bits(std::size_t frame_bytes) {
     const std::size_t padded = frame_bytes < kFrameBytesMin ? kFrameBytesMin : frame_bytes;
@@ -96,6 +100,7 @@ class Link {
     return directions_[static_cast<std::size_t>(end)];
   }
   Direction& direction_to(End end) { return directions_[1 - static_cast<std::size_t>(end)]; }
+  void forget_departed(Direction& wire) const;
   core::Instant take_slot(Direction& wire, std::size_t frame_bytes) const;
   void lose(const core::Packet& frame, core::DropReason reason);
 

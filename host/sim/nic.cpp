@@ -6,6 +6,8 @@
 #include "core/assert.hpp"
 #include "host/frame_copy.hpp"
 #include "net/checksum_offload.hpp"
+#include "net/flow_hash.hpp"
+#include "net/gso.hpp"
 
 namespace tapestry::host::sim {
 
@@ -26,6 +28,7 @@ Nic::Nic(core::Timeline& timeline, core::PacketPool& packets, NicOptions options
       received_(timeline, options.receive_descriptors),
       transmit_register_(*this, &Nic::transmit_doorbell),
       receive_register_(*this, &Nic::receive_doorbell),
+      throttle_register_(*this, &Nic::throttle_register),
       unplaced_(packets.bound()) {
   set_intervals(options.receive_interval, options.transmit_interval);
 }
@@ -42,13 +45,21 @@ void Nic::connect(Link& link, Link::End end) {
   link.attach(end, *this);
 }
 
-NicPort Nic::port() { return {sent_.ring, received_.ring, transmit_register_, receive_register_}; }
+NicPort Nic::port() {
+  return {sent_.ring, received_.ring, transmit_register_, receive_register_, &throttle_register_};
+}
 
 void Nic::set_intervals(core::Nanos receive, core::Nanos transmit) {
   const auto sensible = [](core::Nanos span) { return span.count() >= 0 && span <= kIntervalMax; };
   TAPESTRY_ASSERT(sensible(receive) && sensible(transmit), "interrupts wait 0 to 1 s");
   received_.interval = receive;
   sent_.interval = transmit;
+}
+
+void Nic::throttle_register(std::uint32_t usecs) {
+  timeline_.require_settled("a NIC's interrupt throttle");
+  const core::Nanos interval = std::chrono::microseconds(usecs);
+  set_intervals(interval, interval);
 }
 
 // --- transmitting ------------------------------------------------------------------------------
@@ -61,14 +72,49 @@ void Nic::transmit_doorbell(std::uint32_t value) {
   core::Instant done = now;
   for (; sent_.decided != value; ++sent_.decided) {
     DescriptorRing::Descriptor& descriptor = sent_.ring.at(sent_.decided);
-    ++figures_.tx_packets;
-    figures_.tx_bytes += descriptor.packet->length();
-    const core::Instant departed = link_ != nullptr ? link_->send(end_, *descriptor.packet) : now;
+    const core::Instant departed = send(*descriptor.packet, now);
     done = std::max(done, departed);  // descriptors are written back in order
     descriptor.done = done;
     if (sent_.untold == core::kNever) sent_.untold = done;
   }
   schedule_interrupt();
+}
+
+// Returns when the last bit of the last frame has left.
+core::Instant Nic::send(core::Packet& packet, core::Instant now) {
+  if (packet.gso_size != 0 && options_.segmentation) return send_segments(packet, now);
+  return send_frame(packet, false);
+}
+
+// Whether a checksum is known to be right goes along as a mark, so that the other card need not add
+// it up again; what it tells its driver is up to its own options.
+core::Instant Nic::send_frame(core::Packet& frame, bool continues) {
+  ++figures_.tx_packets;
+  figures_.tx_bytes += frame.length();
+  if (frame.checksum == core::ChecksumState::partial && options_.transmit_checksum) {
+    net::finish_checksum(frame);
+    frame.checksum = core::ChecksumState::unnecessary;
+  }
+  return link_ != nullptr ? link_->send(end_, frame, continues) : timeline_.now();
+}
+
+// A packet that the link's queue has no place for is lost as a whole.
+core::Instant Nic::send_segments(core::Packet& packet, core::Instant now) {
+  const std::size_t headers = net::gso_header_bytes(packet);
+  const std::size_t count = net::segment_count(packet);
+  const bool linear = packet.make_linear(headers);
+  TAPESTRY_ASSERT(count != 0 && linear, "a driver offers frames of the type that they say");
+  ++figures_.tx_segmented;
+  const bool room = link_ == nullptr || link_->has_room(end_);
+  core::Instant departed = now;
+  for (std::size_t i = 0; i < count; ++i) {
+    core::PacketPtr frame = net::cut_segment(packet, headers, i, core::Origin::host_copy);
+    if (!frame) break;
+    frame->account(net::segment_weight(packet, headers, i));
+    departed = send_frame(*frame, room && i != 0);
+    core::consume(std::move(frame));
+  }
+  return departed;
 }
 
 // --- receiving ---------------------------------------------------------------------------------
@@ -81,7 +127,7 @@ void Nic::frame_will_arrive(const core::Packet& frame, core::Instant arrival) {
     return;
   }
   core::PacketPtr waiting = packets_.allocate(core::Origin::host_copy);
-  if (!waiting || !copy_frame(frame, *waiting, VnetHeader::written)) {
+  if (!waiting || !copy_frame(frame, *waiting, VnetHeader::read)) {
     ++figures_.rx_hw_drop_overruns;
     if (waiting) core::drop(std::move(waiting), core::DropReason::no_buffer);
     return;
@@ -114,20 +160,22 @@ bool Nic::find_buffer() {
   return comes_before(received_.decided, posted_);
 }
 
+// What the card's parser finds out about a frame: is its checksum right, and which flow is it of?
+void Nic::inspect(core::Packet& buffer, bool known_good) const {
+  if (options_.receive_checksum && (known_good || net::has_good_checksum(buffer)))
+    buffer.checksum = core::ChecksumState::unnecessary;
+  if (options_.receive_hash) buffer.hash = net::flow_hash(buffer);
+}
+
 // Puts the frame into the next buffer. False if there is no memory for its bytes.
 bool Nic::fill_buffer(const core::Packet& frame, core::Instant arrival) {
   DescriptorRing::Descriptor& descriptor = received_.ring.at(received_.decided);
   core::Packet& buffer = *descriptor.packet;
-  const bool finishes =
-      frame.checksum == core::ChecksumState::partial && options_.transmit_checksum;
-  if (!copy_frame(frame, buffer, finishes ? VnetHeader::written : VnetHeader::none)) {
+  if (!copy_frame(frame, buffer, VnetHeader::none)) {
     ++figures_.rx_hw_drop_overruns;
     return false;
   }
-  if (finishes) {
-    net::finish_checksum(buffer);
-    if (options_.receive_checksum) buffer.checksum = core::ChecksumState::unnecessary;
-  }
+  inspect(buffer, frame.checksum == core::ChecksumState::unnecessary);
   ++received_.decided;
   descriptor.done = arrival;
   if (received_.untold == core::kNever) received_.untold = arrival;
@@ -179,7 +227,8 @@ void Nic::schedule_interrupt() {
     if (side.untold == core::kNever) return core::kNever;
     return std::max(side.untold, last_interrupt_ + side.interval);
   };
-  const core::Instant at = std::min(due(sent_), due(received_));
+  // An interval that has been shortened may make one overdue.
+  const core::Instant at = std::max(std::min(due(sent_), due(received_)), timeline_.now());
   if (at >= interrupt_at_) return;  // one at that time or earlier is on its way
   timeline_.events().cancel(interrupt_event_);
   interrupt_at_ = at;

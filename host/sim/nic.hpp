@@ -7,6 +7,9 @@
 // earlier arrivals is it. The descriptor is done from the arrival on, and nobody can see it before.
 // Frames for which no buffer is posted yet wait; one that has arrived by then is lost (overrun).
 //
+// A packet for segmentation leaves as the frames of its segments, back to back, each with its own
+// departure and arrival; its descriptor is done when the last of them has left.
+//
 // So there is no event for a frame. There is one for an interrupt, at the first completion that the
 // last interrupt didn't tell of, but no sooner after that than the interval says.
 #pragma once
@@ -31,7 +34,9 @@ struct NicOptions {
   core::Nanos receive_interval{0};
   core::Nanos transmit_interval{0};
   bool transmit_checksum = false;  // fills in checksums that are left to it
-  bool receive_checksum = false;   // marks what another NIC filled in as verified
+  bool receive_checksum = false;   // verifies checksums, and marks the right ones
+  bool segmentation = false;       // TSO: cuts packets with gso_size into frames
+  bool receive_hash = false;       // gives each frame of a flow the same hash (RSS)
 };
 
 class Nic final : public Station {
@@ -63,7 +68,8 @@ class Nic final : public Station {
   struct Figures {
     std::uint64_t rx_packets = 0, rx_bytes = 0;  // into buffers
     std::uint64_t rx_hw_drop_overruns = 0;       // found no posted buffer
-    std::uint64_t tx_packets = 0, tx_bytes = 0;  // taken up by the doorbell
+    std::uint64_t tx_packets = 0, tx_bytes = 0;  // frames for the wire, taken up by the doorbell
+    std::uint64_t tx_segmented = 0;              // descriptors that became several frames
     std::uint64_t interrupts = 0;
   };
   Figures figures();
@@ -98,6 +104,11 @@ class Nic final : public Station {
 
   void transmit_doorbell(std::uint32_t value);
   void receive_doorbell(std::uint32_t value);
+  void throttle_register(std::uint32_t usecs);
+  core::Instant send(core::Packet& packet, core::Instant now);
+  core::Instant send_frame(core::Packet& frame, bool continues);
+  core::Instant send_segments(core::Packet& packet, core::Instant now);
+  void inspect(core::Packet& buffer, bool known_good) const;
   bool find_buffer();
   bool fill_buffer(const core::Packet& frame, core::Instant arrival);
   void drop_overruns();
@@ -116,6 +127,7 @@ class Nic final : public Station {
   std::uint32_t posted_ = 0;  // receive buffers before this one are the NIC's
   Register transmit_register_;
   Register receive_register_;
+  Register throttle_register_;
   Link* link_ = nullptr;
   Link::End end_ = Link::End::a;
   irq::IrqLine* line_ = nullptr;

@@ -37,7 +37,8 @@ bool Tap::set_offloads(TapOffloads offloads) {
 net::Features Tap::features() const {
   return {.scatter_gather = true,
           .transmit_checksum = offloads_.checksum,
-          .segmentation = offloads_.tcp4_segmentation || offloads_.tcp6_segmentation,
+          .segmentation = offloads_.tcp4_segmentation,
+          .udp_segmentation = offloads_.udp_segmentation,
           .lockless = true};
 }
 

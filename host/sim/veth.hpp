@@ -25,6 +25,8 @@ class Veth {
       return {.scatter_gather = true,
               .transmit_checksum = true,
               .segmentation = true,
+              .fixed_id_segmentation = true,
+              .udp_segmentation = true,
               .receive_checksum = true,
               .lockless = true,
               .queueless = true};

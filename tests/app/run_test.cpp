@@ -73,6 +73,41 @@ TEST_CASE("a shipped scenario has one fingerprint, however it is paid and whoeve
   CHECK(run_scenario(file, watched).fingerprint == first.fingerprint);
 }
 
+// What the guest sends reaches a machine at the other end of a wire, through the host's bridge.
+TEST_CASE("a bridge joins a guest on a tap and a machine behind a card, in every settle mode") {
+  const std::string text =
+      "schema: tapestry/1\ntitle: bridged\ncosts: epyc-guest\nmachines:\n"
+      "  host: {platform: native, kernel: \"4.18\", cpus: 2}\n"
+      "  far: {platform: native, kernel: \"4.18\", cpus: 2, costs: xeon-2018}\n"
+      "  guest: {platform: uml, kernel: \"6.1\", host: host, pin: 0}\n"
+      "devices:\n"
+      "  host.tap0: {kind: tap}\n"
+      "  host.eth0: {kind: nic, link: wire, checksum: offload, tso: true, adaptive-rx: true}\n"
+      "  host.docker0: {kind: bridge, ports: [host.tap0, host.eth0], address: 10.77.0.1/24}\n"
+      "  far.eth0: {kind: nic, link: wire, checksum: offload, adaptive-rx: true, "
+      "address: 10.77.0.3/24}\n"
+      "  guest.vec0: {kind: vector, transport: tap, attach: host.tap0, address: 10.77.0.2/24}\n"
+      "links:\n  wire: {rate: 10Gbit, delay: 1us}\n"
+      "workloads:\n"
+      "  out: {kind: udp-stream, from: guest, to: far, size: 1472B, duration: 2ms}\n"
+      "  in: {kind: udp-rr, from: far, to: guest, request: 64B, response: 64B, duration: 2ms}\n"
+      "  own: {kind: udp-rr, from: host, to: guest, request: 64B, response: 64B, duration: 2ms}\n";
+  const LoadedScenario loaded = parse_scenario(text, kScenarios + "bridged.yaml");
+  REQUIRE(loaded.scenario);
+  const RunReport first = run_scenario(*loaded.scenario, {});
+  REQUIRE(first.ending == Ending::complete);
+  REQUIRE(first.results.size() == 3);
+  for (const RunResult& result : first.results) {
+    CAPTURE(result.workload);
+    CHECK(metric(result, result.workload == "out" ? "packets" : "transactions") > 10);
+  }
+  for (const auto mode : {sched::SettleMode::always, sched::SettleMode::random}) {
+    RunnerOptions options;
+    options.settle_mode = mode;
+    CHECK(run_scenario(*loaded.scenario, options).fingerprint == first.fingerprint);
+  }
+}
+
 TEST_CASE("a replayed capture arrives whole and unaltered over every transport") {
   RunnerOptions options;
   options.workloads = {"replay"};

@@ -30,8 +30,8 @@ class WorkloadWorld {
     auto table = sched::load_cost_table(root + "costs/" + costs + ".yaml");
     REQUIRE(table.ok());
     costs_ = std::move(*table);
-    auto built = app::RunWorld::build(file_.variants[0], file_.variants[0].workloads[0], costs_,
-                                      {.settle_mode = mode});
+    auto built = app::RunWorld::build(file_.variants[0], file_.variants[0].workloads[0],
+                                      {&costs_, &costs_}, {.settle_mode = mode});
     REQUIRE(built.ok());
     run_ = std::move(*built);
     run_->bring_up();

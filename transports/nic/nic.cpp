@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "net/gso.hpp"
+
 namespace tapestry::transports {
 
 Nic::Nic(DriverEnvironment environment, host::NicPort port, NicOptions options)
@@ -22,11 +24,20 @@ Nic::Nic(DriverEnvironment environment, host::NicPort port, NicOptions options)
 net::Features Nic::features() const {
   return {.scatter_gather = true,
           .transmit_checksum = options_.transmit_checksum,
+          .segmentation = options_.segmentation && options_.transmit_checksum,
           .receive_checksum = options_.receive_checksum,
-          .gro = true};
+          .gro = options_.gro};
+}
+
+void Nic::for_each_statistic(
+    const std::function<void(std::string_view, std::uint64_t)>& visit) const {
+  for (const auto& [name, value] : statistics_.named())
+    visit(name, value);
 }
 
 void Nic::open() {
+  moderation_.reset();
+  throttle();
   napi_.enable();
   missing_ = port_.receive_ring.size();
   give_buffers(missing_);
@@ -54,15 +65,28 @@ void Nic::empty(host::DescriptorRing& ring) {
 net::Transmit Nic::transmit(core::PacketPtr& packet, net::TxQueue& queue) {
   host::DescriptorRing& ring = port_.transmit_ring;
   if (ring.full()) {
+    ++statistics_.tx_busy;
     queue.stop();
     return net::Transmit::busy;
   }
   const bool more = packet->more;
-  queue.sent(packet->length());
+  queue.sent(on_wire(*packet).bytes);
   ring.fill(std::move(packet));
   if (ring.full()) queue.stop();
   if (queue.must_ring(more)) port_.transmit_doorbell.ring(ring.head());
   return net::Transmit::ok;
+}
+
+Nic::OnWire Nic::on_wire(const core::Packet& packet) const {
+  if (packet.gso_size == 0) return {1, packet.length()};
+  const std::uint64_t frames = net::segment_count(packet);
+  return {frames, packet.length() + (frames - 1) * net::gso_header_bytes(packet)};
+}
+
+void Nic::throttle() {
+  // The register counts in steps of 2 us.
+  if (options_.adaptive_moderation && port_.throttle != nullptr)
+    port_.throttle->ring(moderation_.usecs() & ~std::uint32_t{1});
 }
 
 void Nic::interrupt() {
@@ -75,6 +99,8 @@ int Nic::poll(int budget) {
   const int work = receive(budget);
   if (work == budget) return work;
   if (napi_.complete_done(work)) {
+    if (options_.adaptive_moderation && moderation_.update(environment_.jiffies.jiffies()))
+      throttle();
     line_.unmask();
     look_again();
   }
@@ -93,15 +119,20 @@ void Nic::clean_transmitted() {
   host::DescriptorRing& ring = port_.transmit_ring;
   const std::size_t done = ring.done_now(sent_.capacity());
   if (done == 0) return;
-  std::uint64_t bytes = 0;
+  OnWire sum{0, 0};
   for (std::size_t i = 0; i < done; ++i) {
     core::PacketPtr packet = ring.take_done();
-    bytes += packet->length();
+    const OnWire one = on_wire(*packet);
+    sum.frames += one.frames;
+    sum.bytes += one.bytes;
     sent_.push_back(std::move(packet));
   }
+  statistics_.tx_queue_0_packets += sum.frames;
+  statistics_.tx_queue_0_bytes += sum.bytes;
+  moderation_.sent(sum.frames, sum.bytes);
   environment_.allocator.free_transmitted(sent_);
   net::TxQueue& queue = environment_.device.queue();
-  queue.completed(done, bytes);
+  queue.completed(done, sum.bytes);
   if (queue.stopped() && ring.unused() >= ring.size() / 4) queue.wake();
 }
 
@@ -112,6 +143,12 @@ int Nic::receive(int budget) {
   for (std::size_t i = 0; i < done; ++i)
     received_.push_back(ring.take_done());
   missing_ += done;
+  std::uint64_t bytes = 0;
+  for (const core::Packet& packet : received_)
+    bytes += packet.length();
+  statistics_.rx_queue_0_packets += done;
+  statistics_.rx_queue_0_bytes += bytes;
+  moderation_.received(done, bytes);
   while (!received_.empty()) {
     environment_.device.receive(received_.take_front(), &napi_);
     if (missing_ >= receive_write_) give_buffers(receive_write_);
@@ -132,6 +169,7 @@ void Nic::give_buffers(std::size_t count) {
       ring.fill(buffers_.take_front());
     missing_ -= given;
     count -= given;
+    statistics_.alloc_rx_buff_failed += wanted - given;
     if (given < wanted) break;
   }
   if (missing_ < ring.size()) port_.receive_doorbell.ring(ring.head());

@@ -9,12 +9,17 @@
 
 #include "host/descriptor_ring.hpp"
 #include "transports/environment.hpp"
+#include "transports/nic/moderation.hpp"
+#include "transports/nic/statistics.hpp"
 
 namespace tapestry::transports {
 
 struct NicOptions {
-  bool transmit_checksum = false;  // ethtool -K tx
-  bool receive_checksum = false;   // ethtool -K rx
+  bool transmit_checksum = false;    // ethtool -K tx
+  bool receive_checksum = false;     // ethtool -K rx
+  bool segmentation = false;         // ethtool -K tso; takes transmit_checksum
+  bool gro = true;                   // ethtool -K gro
+  bool adaptive_moderation = false;  // ethtool -C adaptive-rx
 };
 
 class Nic final : public net::Driver, public irq::InterruptHandler, public irq::NapiPoller {
@@ -34,13 +39,25 @@ class Nic final : public net::Driver, public irq::InterruptHandler, public irq::
   void open() override;
   void close() override;
   net::Transmit transmit(core::PacketPtr& packet, net::TxQueue& queue) override;
+  void for_each_statistic(
+      const std::function<void(std::string_view, std::uint64_t)>& visit) const override;
   void interrupt() override;
   int poll(int budget) override;
   void for_each_napi(const std::function<void(const irq::Napi&)>& visit) const override {
     visit(napi_);
   }
 
+  const NicStatistics& statistics() const { return statistics_; }
+  const Moderation& moderation() const { return moderation_; }
+
  private:
+  // What a packet is on the wire (ixgbe's gso_segs and bytecount).
+  struct OnWire {
+    std::uint64_t frames;
+    std::uint64_t bytes;
+  };
+  OnWire on_wire(const core::Packet& packet) const;
+  void throttle();
   void clean_transmitted();
   int receive(int budget);
   void give_buffers(std::size_t count);
@@ -53,6 +70,8 @@ class Nic final : public net::Driver, public irq::InterruptHandler, public irq::
   irq::IrqLine& line_;
   irq::Napi napi_;
   irq::JiffyTimer memory_timer_;  // when the card could not be given any buffer
+  Moderation moderation_;
+  NicStatistics statistics_;
   std::size_t receive_write_;
   std::size_t missing_ = 0;     // receive descriptors without a buffer
   core::PacketBatch sent_;      // being freed

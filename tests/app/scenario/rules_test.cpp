@@ -56,6 +56,29 @@ TEST_CASE("raw attaches to a veth whose peer the host uses", "[app][scenario]") 
   CHECK(loaded.scenario->variants[0].devices[1].txqueuelen == 0);
 }
 
+TEST_CASE("a bridge has ports and no queue, and its network is theirs", "[app][scenario]") {
+  const std::string text = replaced(
+      small_scenario(), "host.tap0: {kind: tap, address: 10.77.0.1/24}",
+      "host.tap0: {kind: tap}\n  host.eth0: {kind: nic, link: wire}\n"
+      "  host.docker0: {kind: bridge, ports: [host.tap0, host.eth0], address: 10.77.0.1/24}\n"
+      "  far.eth0: {kind: nic, link: wire, checksum: offload, tso: true, gro: false, "
+      "adaptive-rx: true, address: 10.77.0.3/24}");
+  const LoadedScenario loaded =
+      load(replaced(text, "workloads:", "links:\n  wire: {rate: 10Gbit}\nworkloads:"),
+           {"machines.far={platform: native, kernel: 4.18, cpus: 1}", "workloads.udp.to=far"});
+  REQUIRE(said(loaded).empty());
+  const std::vector<Device>& devices = loaded.scenario->variants[0].devices;
+  const auto& bridge = std::get<BridgeDevice>(devices[2].kind);
+  REQUIRE(bridge.ports.size() == 2);
+  CHECK(bridge.ports[0].index == 0);
+  CHECK(bridge.ports[1].index == 1);
+  CHECK(devices[2].txqueuelen == 0);
+  const auto& near = std::get<NicDevice>(devices[1].kind);
+  CHECK((near.gro && !near.tso && !near.adaptive_rx));
+  const auto& far = std::get<NicDevice>(devices[3].kind);
+  CHECK((!far.gro && far.tso && far.adaptive_rx));
+}
+
 TEST_CASE("veths have no queue to set the length of", "[app][scenario]") {
   const LoadedScenario loaded =
       load(small_scenario(), {"devices.host.ve0={kind: veth, peer: host.ve1, txqueuelen: 5}",

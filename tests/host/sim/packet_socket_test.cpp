@@ -62,7 +62,11 @@ class Bench {
     core::PacketBatch batch(frames);
     for (std::uint32_t number = 1; number <= frames; ++number) {
       batch.push_back(make_frame(world.packets, number, length, kGuestMac, kPeerMac));
+      if (gso_size == 0) continue;
       batch[number - 1].gso_size = gso_size;
+      batch[number - 1].gso_type = core::GsoType::tcpv4;
+      batch[number - 1].checksum = core::ChecksumState::partial;
+      batch[number - 1].set_checksum_start(34);
     }
     const IoResult result = socket.send(batch, frames);
     batch.take_prefix(frames, [](core::PacketPtr packet) { core::consume(std::move(packet)); });
@@ -243,6 +247,7 @@ TEST_CASE("a full send buffer stops a call, and the next one would block") {
 TEST_CASE("a message longer than the device takes fails, unless it is to be segmented") {
   Bench bench;
   bench.driver.offers.segmentation = true;
+  bench.driver.offers.transmit_checksum = true;
   bench.run([&] {
     PacketSocket socket(bench.device, {});
     CHECK(bench.send(socket, 1, 1518).status == IoStatus::ok);  // room for a VLAN tag

@@ -96,6 +96,7 @@ TEST_CASE("offloads belong to the tap: they outlive who set them, and the next r
 
     core::PacketPtr large = unfinished(make_frame(bench.world.packets, 1, 5000));
     large->gso_size = 1448;
+    large->gso_type = core::GsoType::tcpv4;
     bench.device.transmit(std::move(large));
     host::ReceiveSlot slot = bench.read(*reader, 1514);
     CHECK(slot.truncated);
