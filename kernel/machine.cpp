@@ -1,5 +1,8 @@
 #include "kernel/machine.hpp"
 
+#include <algorithm>
+#include <string_view>
+
 #include "core/assert.hpp"
 #include "kernel/uml.hpp"
 #include "kernel/uml_tick.hpp"
@@ -55,6 +58,34 @@ irq::NapiOptions napi_options(const MachineOptions& options) {
   return napi;
 }
 
+// "3.7" is 3007, "2.6.36" is 2006: none of the changes lies between two kernels of one such number.
+int version_of(std::string_view name) {
+  int part = 0, major = -1;
+  for (const char c : name) {
+    if (c != '.') {
+      part = part * 10 + (c - '0');
+      continue;
+    }
+    if (major >= 0) break;
+    major = part;
+    part = 0;
+  }
+  return major * 1000 + part;
+}
+
+// What TCP learned when; docs/eras.md.
+void apply_era(std::string_view era, net::TcpOptions& tcp) {
+  const int version = version_of(era);
+  if (version < 3000) tcp.initial_window = std::min<std::uint32_t>(tcp.initial_window, 3);
+  tcp.proportional_reduction &= version >= 3002;
+  tcp.small_queues &= version >= 3006;
+  tcp.tail_loss_probe &= version >= 3010;
+  tcp.autosize &= version >= 3012;
+  tcp.autocork &= version >= 3014;
+  tcp.rack &= version >= 4004;
+  tcp.autosize_by_rtt &= version >= 5018;
+}
+
 net::StackOptions stack_options(const MachineOptions& options) {
   net::StackOptions stack = options.stack;
   stack.bulk_dequeue = options.era.bulk_dequeue;
@@ -63,6 +94,7 @@ net::StackOptions stack_options(const MachineOptions& options) {
   stack.receive_offload = options.era.gro;
   stack.gro_buckets = options.era.gro_hash ? net::Gro::kBuckets : 1;
   if (!options.era.gro_batches) stack.gro_normal_batch = 1;
+  apply_era(options.era.name, stack.tcp);
   return stack;
 }
 

@@ -31,8 +31,8 @@ struct AckView {
   std::uint32_t acked = 0;  // segments, new
   std::int64_t now_us = 0;
   std::int64_t rtt_us = -1;     // of this acknowledgement; below 0: none
-  Sequence acknowledged;        // snd_una
-  Sequence next;                // snd_nxt
+  Sequence acknowledged{};      // snd_una
+  Sequence next{};              // snd_nxt
   bool window_limited = false;  // more would have been sent (tcp_is_cwnd_limited)
 };
 

@@ -23,6 +23,7 @@
 #include "net/tcp/receive_queue.hpp"
 #include "net/tcp/rtt.hpp"
 #include "net/tcp/send_queue.hpp"
+#include "net/tcp/traffic.hpp"
 
 namespace tapestry::net {
 
@@ -32,47 +33,6 @@ namespace tcp {
 
 class Connection;
 struct Listener;
-
-// Packets of a connection between TCP and the driver that frees them (sk_wmem_alloc). Outlives the
-// connection as long as one is on its way.
-class SendAccount final : public core::PacketOwner {
- public:
-  explicit SendAccount(Connection& connection) : connection_(&connection) {}
-  void account(core::Packet& packet, std::uint32_t bytes) {
-    packet.set_owner(*this, bytes);
-    bytes_ += bytes;
-  }
-  void packet_released(std::uint32_t bytes) override;
-  void connection_gone();
-  std::uint32_t bytes() const { return bytes_; }  // settled callers
-  bool throttled = false;                         // TSQ_THROTTLED: told when bytes come back
-
- private:
-  ~SendAccount() = default;
-  Connection* connection_;
-  std::uint32_t bytes_ = 0;
-};
-
-// A segment that has come in. The packet has its payload only.
-struct Input {
-  Header header;
-  Sequence end;                // behind its SYN, payload and FIN
-  std::uint32_t length = 0;    // of payload
-  std::uint32_t segments = 1;  // on the wire: more than one if they were merged
-  core::PacketPtr packet;
-};
-
-struct SendResult {
-  SocketStatus status = SocketStatus::ok;
-  std::size_t length = 0;
-};
-
-struct ReceiveResult {
-  SocketStatus status = SocketStatus::ok;
-  std::size_t length = 0;
-  core::Instant born{};
-  core::Instant stamp{};
-};
 
 class Connection {
  public:

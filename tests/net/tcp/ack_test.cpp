@@ -170,11 +170,11 @@ TEST_CASE("The window opens with what is read: an update at once, from 0 and by 
     .010   < . 1:1(0) ack 1 win 65535
     .010   accept = ok
     .1     < . 1:1001(1000) ack 1 win 65535
-    .1     > . 1:1(0) ack 1001 win 1920
+    .1     > . 1:1(0) ack 1001 win 2920
     .1     < . 1001:2001(1000) ack 1 win 65535
-    .1     > . 1:1(0) ack 2001 win 920
+    .1     > . 1:1(0) ack 2001 win 1920
     .3     read 10000 = 2000
-    .3     > . 1:1(0) ack 2001 win 2920
+    .3     > . 1:1(0) ack 2001 win 4000
   )");
 }
 

@@ -8,27 +8,22 @@
 #include "core/bytes.hpp"
 #include "core/checksum.hpp"
 #include "net/headers.hpp"
-#include "sched/guards.hpp"
 
 namespace tapestry::tests {
 
+using script::kListenPort;
+using script::kPeerPort;
+using script::number;
+using script::trimmed;
+
 namespace {
 
-constexpr std::uint16_t kPeerPort = 8080;
-constexpr std::uint16_t kListenPort = 80;
 constexpr std::int64_t kTolerance = 1'000'000;  // a tick
 
 net::StackOptions stack_of(const net::TcpOptions& tcp) {
   net::StackOptions options;
   options.tcp = tcp;
   return options;
-}
-
-std::string trimmed(std::string text) {
-  const std::size_t first = text.find_first_not_of(" \t");
-  if (first == std::string::npos) return {};
-  const std::size_t last = text.find_last_not_of(" \t");
-  return text.substr(first, last - first + 1);
 }
 
 std::string flags_of(const net::tcp::Header& header) {
@@ -49,10 +44,6 @@ void take_flags(const std::string& flags, net::tcp::Header& header) {
     if (flag == 'P') header.psh = true;
     if (flag == '.') header.ack = true;
   }
-}
-
-std::uint32_t number(const std::string& text) {
-  return static_cast<std::uint32_t>(std::strtoull(text.c_str(), nullptr, 10));
 }
 
 // "mss 1460,sackOK,TS val 1 ecr 2,wscale 7,sack 1:2 3:4"; sacks count from `base`.
@@ -85,6 +76,21 @@ void take_option(const std::string& text, net::tcp::Header& header, std::uint32_
 }
 
 }  // namespace
+
+namespace script {
+
+std::string trimmed(std::string text) {
+  const std::size_t first = text.find_first_not_of(" \t");
+  if (first == std::string::npos) return {};
+  const std::size_t last = text.find_last_not_of(" \t");
+  return text.substr(first, last - first + 1);
+}
+
+std::uint32_t number(const std::string& text) {
+  return static_cast<std::uint32_t>(std::strtoull(text.c_str(), nullptr, 10));
+}
+
+}  // namespace script
 
 Script::Script(ScriptOptions options)
     : options_(options),
@@ -190,42 +196,41 @@ std::string Script::story() const {
 
 // --- what the peer sends -------------------------------------------------------------------------
 
-void Script::inject(const Line& line) {
+// Flags, numbers, window and options of a line; how long its payload is, of how many segments.
+net::tcp::Header Script::header_of(const Line& line, std::uint32_t& length,
+                                   std::uint32_t& segments) const {
   std::istringstream words(line.text);
-  std::string word, flags, range;
+  std::string word, flags, range, value;
   words >> word >> flags >> range;
   net::tcp::Header header;
   take_flags(flags, header);
-  const bool to_listener = listener_ != nullptr;
   header.source = kPeerPort;
-  header.destination = to_listener ? kListenPort : own_port_;
-  const std::size_t open = range.find('(');
+  header.destination = listener_ != nullptr ? kListenPort : own_port_;
   header.sequence = {options_.peer_iss + number(range.substr(0, range.find(':')))};
-  const std::uint32_t length = number(range.substr(open + 1));
+  length = number(range.substr(range.find('(') + 1));
   header.window = 65535;
-  std::uint32_t segments = 1;
   while (words >> word) {
-    std::string value;
-    if (word == "ack") {
-      words >> value;
-      header.acknowledgement = {options_.iss + number(value)};
-    } else if (word == "win") {
-      words >> value;
-      header.window = static_cast<std::uint16_t>(number(value));
-    } else if (word == "segs") {
-      words >> value;
-      segments = number(value);
-    } else if (word[0] == '<') {
+    if (word[0] == '<') {
       std::string rest;
       std::getline(words, rest);
       std::string options = word.substr(1) + rest;
-      options = options.substr(0, options.find('>'));
-      std::istringstream list(options);
+      std::istringstream list(options.substr(0, options.find('>')));
       std::string option;
       while (std::getline(list, option, ','))
         take_option(trimmed(option), header, options_.iss);
+      break;
     }
+    words >> value;
+    if (word == "ack") header.acknowledgement = {options_.iss + number(value)};
+    if (word == "win") header.window = static_cast<std::uint16_t>(number(value));
+    if (word == "segs") segments = number(value);
   }
+  return header;
+}
+
+void Script::inject(const Line& line) {
+  std::uint32_t length = 0, segments = 1;
+  const net::tcp::Header header = header_of(line, length, segments);
   core::PacketPtr frame = world.packets.allocate(core::Origin::host_copy);
   const std::size_t header_bytes = header.bytes();
   const std::size_t total = net::ipv4::kBytes + header_bytes + length;
@@ -256,132 +261,6 @@ void Script::inject(const Line& line) {
   }
   if (options_.checksummed) frame->checksum = core::ChecksumState::unnecessary;
   machine.driver.inject(std::move(frame));
-}
-
-// --- calls ---------------------------------------------------------------------------------------
-
-namespace {
-
-std::string status_name(net::SocketStatus status) {
-  switch (status) {
-    case net::SocketStatus::ok:
-      return "ok";
-    case net::SocketStatus::would_block:
-      return "would_block";
-    case net::SocketStatus::timed_out:
-      return "timed_out";
-    case net::SocketStatus::refused:
-      return "refused";
-    case net::SocketStatus::reset:
-      return "reset";
-    case net::SocketStatus::broken_pipe:
-      return "broken_pipe";
-    case net::SocketStatus::not_connected:
-      return "not_connected";
-    default:
-      return "other";
-  }
-}
-
-}  // namespace
-
-std::string Script::figure(const std::string& name) const {
-  if (name == "state")
-    return socket_ ? std::string(net::tcp::state_name(socket_->info().state)) : "CLOSE";
-  const net::Tcp::Figures& all = machine.stack.tcp().figures();
-  const auto& info = socket_ ? socket_->info() : net::TcpSocket::Info{};
-  const std::vector<std::pair<std::string, std::uint64_t>> values = {
-      {"cwnd", info.snd_cwnd},
-      {"ssthresh", info.snd_ssthresh},
-      {"mss", info.snd_mss},
-      {"rto_ms", static_cast<std::uint64_t>(info.rto_us / 1000)},
-      {"retrans", info.total_retrans},
-      {"timeouts", all.timeouts},
-      {"probes", all.loss_probes},
-      {"challenges", all.challenge_acks},
-      {"delayed", all.delayed_acks},
-      {"established", all.curr_estab},
-      {"corked", all.auto_corking},
-      {"in_errs", all.in_csum_errors},
-      {"paws", all.paws_estab},
-      {"overflows", all.listen_overflows},
-      {"connections", machine.stack.tcp().connections()},
-      {"received", info.bytes_received},
-      {"acked", info.bytes_acked},
-      {"sack_recovery", all.sack_recovery},
-      {"reordered", all.sack_reorder},
-      {"lost_retransmit", all.lost_retransmit},
-  };
-  for (const auto& [known, value] : values) {
-    if (known == name) return std::to_string(value);
-  }
-  return "no such figure";
-}
-
-std::string Script::do_call(const std::string& word, const std::string& argument) {
-  net::Tcp& tcp = machine.stack.tcp();
-  const core::Instant now = world.timeline.now();
-  if (word == "connect") {
-    socket_ = tcp.open();
-    if (options_.receive_buffer != 0) socket_->set_receive_buffer(options_.receive_buffer);
-    if (options_.send_buffer != 0) socket_->set_send_buffer(options_.send_buffer);
-    return status_name(socket_->connect({NetMachine::address(2), kPeerPort}));
-  }
-  if (word == "listen") {
-    listener_ = tcp.open();
-    if (options_.receive_buffer != 0) listener_->set_receive_buffer(options_.receive_buffer);
-    const bool bound = listener_->bind({{}, kListenPort}) == net::SocketStatus::ok;
-    const std::string backlog = argument.empty() ? "10" : argument;
-    return bound ? status_name(listener_->listen(static_cast<int>(number(backlog)))) : "not bound";
-  }
-  if (word == "accept") {
-    socket_ = listener_->accept(now + core::Nanos{1});
-    return socket_ ? "ok" : "none";
-  }
-  if (word == "unlisten") {
-    listener_.reset();
-    return "ok";
-  }
-  if (!socket_) return "no socket";
-  if (word == "write" || word == "try_write") {
-    const auto sent = socket_->send(pattern(number(argument)), 1, word == "try_write");
-    return sent.status == net::SocketStatus::ok ? std::to_string(sent.length)
-                                                : status_name(sent.status);
-  }
-  if (word == "read" || word == "wait_read") {
-    std::vector<std::uint8_t> buffer(number(argument));
-    const auto got = socket_->receive(buffer, word == "read" ? now : core::kNever);
-    return got.status == net::SocketStatus::ok ? std::to_string(got.length)
-                                               : status_name(got.status);
-  }
-  if (word == "close") {
-    socket_.reset();
-    return "ok";
-  }
-  if (word == "shutdown") socket_->shutdown_send();
-  if (word == "cork") socket_->set_cork(argument == "on");
-  if (word == "nodelay") socket_->set_no_delay(argument == "on");
-  if (word == "quickack") socket_->set_quick_ack(argument == "on");
-  if (word == "reno") socket_->set_congestion_control(net::CongestionControl::reno);
-  if (word == "complete") {
-    machine.driver.complete(number(argument));
-    const sched::BottomHalvesOff softirqs(machine.machine.cpu());
-  }
-  return "ok";
-}
-
-void Script::call(const Line& line) {
-  const std::size_t equals = line.text.find('=');
-  const std::string wanted =
-      equals == std::string::npos ? "" : trimmed(line.text.substr(equals + 1));
-  std::istringstream words(line.text.substr(0, equals));
-  std::string word, argument;
-  words >> word >> argument;
-  const std::string as_figure = figure(word);
-  const std::string got = as_figure != "no such figure" ? as_figure : do_call(word, argument);
-  if (wanted.empty()) return;
-  INFO("line " << line.number << ": " << line.text << "\n" << story());
-  CHECK(got == wanted);
 }
 
 // --- playing -------------------------------------------------------------------------------------

@@ -32,6 +32,13 @@
 
 namespace tapestry::tests {
 
+namespace script {
+inline constexpr std::uint16_t kPeerPort = 8080;  // of the peer
+inline constexpr std::uint16_t kListenPort = 80;  // of a listener under test
+std::string trimmed(std::string text);
+std::uint32_t number(const std::string& text);
+}  // namespace script
+
 struct ScriptOptions {
   net::TcpOptions tcp{};
   bool segmentation = false;   // of the device
@@ -52,7 +59,6 @@ class Script {
   net::Tcp& tcp() { return machine.stack.tcp(); }
 
  private:
-  static ScriptOptions& prepared(ScriptOptions& options);
   ScriptOptions options_;
 
  public:
@@ -74,6 +80,8 @@ class Script {
 
   std::vector<Line> parse(const std::string& text);
   void record(const core::Packet& packet);
+  net::tcp::Header header_of(const Line& line, std::uint32_t& length,
+                             std::uint32_t& segments) const;
   void inject(const Line& line);
   void call(const Line& line);
   std::string do_call(const std::string& word, const std::string& argument);
@@ -91,7 +99,6 @@ class Script {
   std::unique_ptr<net::TcpSocket>& listener_;
   std::vector<Sent> sent_;
   std::uint16_t own_port_ = 0;
-  std::uint64_t written_ = 0;
 };
 
 }  // namespace tapestry::tests
