@@ -27,6 +27,7 @@ void GuestMemory::map(std::size_t buffer, core::PacketPtr packet, std::uint32_t 
   TAPESTRY_ASSERT(bytes >= 1 && bytes <= kBufferBytesMax, "a buffer is at most 1 MiB long");
   buffers_[buffer].packet = std::move(packet);
   buffers_[buffer].bytes = bytes;
+  buffers_[buffer].num_buffers = 1;
 }
 
 core::PacketPtr GuestMemory::unmap(std::size_t buffer) {

@@ -45,8 +45,9 @@ class GuestMemory {
   static constexpr std::size_t kTableEntries = 2 + core::Packet::kFragmentsMax;
 
   struct Buffer {
-    core::PacketPtr packet;   // empty while whoever serves the queue has taken it out
-    std::uint32_t bytes = 0;  // mapped length; 0: not mapped
+    core::PacketPtr packet;         // empty while whoever serves the queue has taken it out
+    std::uint32_t bytes = 0;        // mapped length; 0: not mapped
+    std::uint16_t num_buffers = 1;  // the one field of the header that no mark has
   };
   struct Place {
     std::size_t buffer;    // its number

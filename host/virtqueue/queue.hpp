@@ -39,7 +39,8 @@ class DriverSide {
 
   struct Completed {
     core::PacketPtr packet;
-    std::uint32_t bytes;  // that the device wrote, the header included
+    std::uint32_t bytes;        // that the device wrote, the header included
+    std::uint16_t num_buffers;  // that one frame is spread over, by its header
   };
   virtual bool has_used() const = 0;                 // more_used
   virtual std::optional<Completed> take_used() = 0;  // virtqueue_get_buf
@@ -83,6 +84,7 @@ class DeviceSide {
   // The packet of a chain, for as long as the device works on it.
   virtual core::PacketPtr take_packet(const Chain& chain) = 0;
   virtual void give_packet(const Chain& chain, core::PacketPtr packet) = 0;
+  virtual void set_num_buffers(const Chain& chain, std::uint16_t buffers) = 0;
 
   // Writes a used entry; the driver sees it with the next `publish`.
   virtual void use(const Chain& chain, std::uint32_t written_bytes) = 0;

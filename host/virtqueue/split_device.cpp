@@ -103,6 +103,10 @@ void SplitDevice::give_packet(const Chain& chain, core::PacketPtr packet) {
   memory_.buffer(chain.buffer).packet = std::move(packet);
 }
 
+void SplitDevice::set_num_buffers(const Chain& chain, std::uint16_t buffers) {
+  memory_.buffer(chain.buffer).num_buffers = buffers;
+}
+
 // --- what is used ------------------------------------------------------------------------------
 
 void SplitDevice::use(const Chain& chain, std::uint32_t written_bytes) {

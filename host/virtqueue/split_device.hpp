@@ -19,6 +19,7 @@ class SplitDevice final : public DeviceSide {
   void put_back(const Chain& chain) override;
   core::PacketPtr take_packet(const Chain& chain) override;
   void give_packet(const Chain& chain, core::PacketPtr packet) override;
+  void set_num_buffers(const Chain& chain, std::uint16_t buffers) override;
   void use(const Chain& chain, std::uint32_t written_bytes) override;
   void publish() override;
   bool must_interrupt() override;

@@ -109,7 +109,8 @@ std::optional<DriverSide::Completed> SplitDriver::take_used() {
     call_broken(Fault::used_too_long);
     return std::nullopt;
   }
-  Completed completed{release(head), element.length};
+  const std::uint16_t num_buffers = memory_.buffer(head).num_buffers;
+  Completed completed{release(head), element.length, num_buffers};
   ++last_used_;
   if (callbacks_ && options_.event_index) shared.used_event = last_used_;
   return completed;
