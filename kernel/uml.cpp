@@ -201,9 +201,14 @@ void Uml::trace_system_call() {
 UmlInterrupts::UmlInterrupts(Uml& uml)
     : irq::InterruptController(irq::ControllerOptions{.can_mask = false}), uml_(uml) {}
 
+// An event that comes while its handler runs only marks the line: the handler runs once more.
 void UmlInterrupts::deliver_lines(Cpu& cpu) {
   uml_.take_signals();
-  uml_.read_events([&](irq::IrqLine& line) { handle(cpu, line); });
+  uml_.read_events([&](irq::IrqLine& line) {
+    do
+      handle(cpu, line);
+    while (line.pending());
+  });
 }
 
 void UmlInterrupts::line_became_pending(irq::IrqLine& line) { uml_.descriptor_ready(line); }
