@@ -11,6 +11,7 @@
 #include "host/charged/packet_io.hpp"
 #include "host/sim/hybrid_port.hpp"
 #include "host/sim/link.hpp"
+#include "host/sim/lkl_virtio.hpp"
 #include "host/sim/nic.hpp"
 #include "host/sim/packet_socket.hpp"
 #include "host/sim/tap.hpp"
@@ -19,6 +20,7 @@
 #include "transports/legacy_tap/legacy_tap.hpp"
 #include "transports/nic/nic.hpp"
 #include "transports/vector/vector.hpp"
+#include "transports/virtio/virtio_net.hpp"
 
 namespace tapestry::app {
 
@@ -42,6 +44,7 @@ class Hardware {
   void wire(std::size_t index, const VectorDevice& vector);
   void wire(std::size_t index, const VethDevice& veth);
   void wire(std::size_t index, const NicDevice& nic);
+  void wire(std::size_t index, const LklVirtioDevice& virtio);
   host::PacketIo& vector_port(std::size_t index, const VectorDevice& vector);
   host::charged::PacketIo& charged(std::size_t guest_device, host::PacketIo& inner);
   host::sim::Tap& tap_of(std::size_t device) { return *taps_[device]; }
@@ -64,6 +67,7 @@ class Hardware {
   std::deque<host::sim::Nic> cards_;
   std::deque<host::charged::PacketIo> ports_;
   std::deque<host::charged::Doorbell> doorbells_;
+  std::deque<host::sim::LklVirtio> virtio_devices_;
   std::deque<std::unique_ptr<net::Driver>> drivers_;
 };
 
