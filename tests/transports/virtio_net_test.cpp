@@ -47,7 +47,7 @@ TEST_CASE("virtio: a train with the promise of more is told once", "[virtio]") {
     CHECK(bench.card.transmit.notify.rings == 1);
     CHECK(bench.statistic("tx_queue_0_packets") == 10);
     CHECK(bench.statistic("tx_queue_0_kicks") == 1);
-    CHECK(bench.card.interrupts == 0);
+    CHECK(bench.card.interrupts == 1);  // the first is always told
   }
 }
 
@@ -88,21 +88,24 @@ TEST_CASE("virtio: the queue stops when the next packet might not fit, and wakes
           "[virtio]") {
   for (const auto mode : kSettleModes) {
     VirtioBench bench(mode, 64);
+    // Not to the end: a watchdog looks at a stopped queue for ever.
+    const auto run_on = [&bench] { bench.world.run_until(bench.world.now_ns() + 200'000); };
     bench.process([&] { bench.flood(1, 100); });
-    bench.world.run();
+    run_on();
     // A frame takes two descriptors; below 19 free ones no other may come.
     CHECK(bench.card.transmit.driver.outstanding() == 23);
     CHECK(bench.device.queue().stopped());
+    (void)bench.card.transmit.device.must_interrupt();  // the first is always told
     bench.world.at(bench.world.now_ns() + 1000, [&] { bench.card.send(17); });
-    bench.world.run();
+    run_on();
     CHECK(bench.card.interrupts == 0);
     CHECK(bench.device.queue().stopped());
     bench.world.at(bench.world.now_ns() + 1000, [&] { bench.card.send(1); });  // 3/4 of 23
-    bench.world.run();
+    run_on();
     CHECK(bench.card.interrupts == 1);
     bench.card.transmit.notify.on_ring = [&] { bench.card.send_all(); };
     bench.world.at(bench.world.now_ns() + 1000, [&] { bench.card.send_all(); });
-    bench.world.run();
+    run_on();
     CHECK(bench.card.sent == from_to(1, 100));
     CHECK_FALSE(bench.device.queue().stopped());
   }
@@ -127,7 +130,7 @@ TEST_CASE("virtio: a flood gets through whenever the device asks to be told agai
         if (std::exchange(asleep, false)) bench.world.at(bench.world.now_ns() + offset_ns, work);
       };
       bench.process([&] { bench.flood(1, 600); });
-      bench.world.run();
+      bench.world.run_until(5'000'000);
       REQUIRE(bench.card.sent == from_to(1, 600));
       CHECK_FALSE(bench.device.queue().stopped());
     }
@@ -193,7 +196,8 @@ TEST_CASE("virtio: what is used while callbacks are off is found without an inte
   }
 }
 
-TEST_CASE("virtio: half of the buffers gone are given back, and the device is told", "[virtio]") {
+TEST_CASE("virtio: half of the buffers gone are given back, untold to a device with some left",
+          "[virtio]") {
   VirtioBench bench(sched::SettleMode::seams, 64);
   bench.process([] {});
   std::uint32_t next = 1;
@@ -205,7 +209,8 @@ TEST_CASE("virtio: half of the buffers gone are given back, and the device is to
   bench.world.run();
   CHECK(bench.received.size() == 320);
   CHECK(bench.card.overruns == 0);
-  CHECK(bench.statistic("rx_queue_0_kicks") >= 9);
+  CHECK(bench.card.receive.driver.outstanding() >= 32);
+  CHECK(bench.statistic("rx_queue_0_kicks") == 1);  // at opening
 }
 
 TEST_CASE("virtio: a queue that a hostile device broke loses packets, and nothing else",
@@ -240,7 +245,7 @@ TEST_CASE("virtio: the driver does the same at the same instants in every settle
     for (std::uint32_t i = 0; i < 40; ++i)
       bench.world.at(40'000 + 3'001 * i,
                      [&bench, i] { bench.card.arrive(1000 + 3 * i, 3, 60 + 30 * i); });
-    bench.world.run();
+    bench.world.run_until(2'000'000);
     CHECK(ledger_is_closed(bench.world));
     std::vector<std::int64_t> numbers{bench.world.now_ns(),
                                       static_cast<std::int64_t>(bench.card.interrupts),
