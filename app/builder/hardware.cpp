@@ -184,10 +184,14 @@ void Hardware::wire(std::size_t index, const LklVirtioDevice& virtio) {
   host::sim::LklVirtio& device = virtio_devices_.emplace_back(
       guest, from_guest, from_thread, features, static_cast<std::size_t>(virtio.queue_depth));
   TAPESTRY_ASSERT(device.accepts(features), "the loader has checked that features are consistent");
+  host::charged::DriverQueue& receive =
+      driver_queues_.emplace_back(device.receive_queue(), guest.scheduler());
+  host::charged::DriverQueue& transmit =
+      driver_queues_.emplace_back(device.transmit_queue(), guest.scheduler());
   auto driver = std::make_unique<transports::VirtioNet>(
       environment(index),
-      transports::VirtioNetPort{device.receive_queue(), device.transmit_queue(),
-                                device.receive_notify(), device.transmit_notify()},
+      transports::VirtioNetPort{receive, transmit, device.receive_notify(),
+                                device.transmit_notify()},
       features);
   device.set_line(driver->line());
   devices_[index]->set_driver(*driver);

@@ -8,6 +8,7 @@
 
 #include "app/scenario/scenario.hpp"
 #include "host/charged/doorbell.hpp"
+#include "host/charged/driver_queue.hpp"
 #include "host/charged/packet_io.hpp"
 #include "host/sim/hybrid_port.hpp"
 #include "host/sim/link.hpp"
@@ -68,6 +69,7 @@ class Hardware {
   std::deque<host::charged::PacketIo> ports_;
   std::deque<host::charged::Doorbell> doorbells_;
   std::deque<host::sim::LklVirtio> virtio_devices_;
+  std::deque<host::charged::DriverQueue> driver_queues_;
   std::deque<std::unique_ptr<net::Driver>> drivers_;
 };
 

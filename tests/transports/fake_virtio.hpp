@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "host/charged/driver_queue.hpp"
 #include "host/frame_copy.hpp"
 #include "host/virtqueue/net_features.hpp"
 #include "host/virtqueue/split_device.hpp"
@@ -46,9 +47,10 @@ class FakeVirtio {
         transmit(of_world.timeline, size, {negotiated.event_idx, negotiated.indirect_desc}) {}
 
   transports::VirtioNet& driver(Bench& bench) {
+    auto& from = world.make<host::charged::DriverQueue>(receive.driver, bench.machine.scheduler);
+    auto& to = world.make<host::charged::DriverQueue>(transmit.driver, bench.machine.scheduler);
     auto& made = world.make<transports::VirtioNet>(
-        bench.environment(),
-        transports::VirtioNetPort{receive.driver, transmit.driver, receive.notify, transmit.notify},
+        bench.environment(), transports::VirtioNetPort{from, to, receive.notify, transmit.notify},
         features);
     bench.device.set_driver(made);
     line = &made.line();

@@ -19,7 +19,6 @@ int VirtioNet::poll(int budget) {
   const auto most = static_cast<std::size_t>(budget);
   const std::size_t received = receive(most);
   if (most > 0 && must_fill(most)) fill_or_come_back();
-  settle();
   if (received == most) return budget;
   // What was used between the last look and the request is never told: look again.
   const std::uint16_t prepared = port_.receive.enable_callbacks_prepare();
@@ -33,7 +32,6 @@ int VirtioNet::poll(int budget) {
 std::size_t VirtioNet::receive(std::size_t most) {
   std::size_t received = 0;
   for (; received < most; ++received) {
-    settle();
     auto completed = port_.receive.take_used();
     if (!completed) break;
     receive_buffer(std::move(*completed));
@@ -61,7 +59,6 @@ void VirtioNet::receive_buffer(DriverSide::Completed completed) {
 bool VirtioNet::merge(core::Packet& frame, std::uint16_t buffers) {
   bool whole = buffers >= 1;
   for (std::uint16_t i = 1; i < buffers; ++i) {
-    settle();
     auto more = port_.receive.take_used();
     if (!more || !more->packet) return false;
     whole = whole && frame.append_range(*more->packet, 0, more->packet->length());
@@ -100,7 +97,6 @@ bool VirtioNet::must_fill(std::size_t budget) const {
 
 // Gives the device as many buffers as it has room for. False if memory ran out.
 bool VirtioNet::fill() {
-  settle();
   DriverSide& ring = port_.receive;
   const std::size_t pieces = choose_pieces();
   bool memory = true;
@@ -112,7 +108,6 @@ bool VirtioNet::fill() {
       if (ring.add(buffer, {pieces_.data(), pieces}, host::virtqueue::Access::device_writes))
         continue;
       environment_.allocator.free(std::move(buffer));
-      settle();
     }
   }
   if (ring.kick_prepare()) {

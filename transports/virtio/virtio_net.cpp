@@ -48,7 +48,6 @@ void VirtioNet::for_each_statistic(
 
 void VirtioNet::interrupt() {
   if (port_.receive.has_used()) schedule_poll();
-  settle();
   if (port_.transmit.has_used()) transmit_done();
 }
 

@@ -83,9 +83,6 @@ class VirtioNet final : public net::Driver, public irq::InterruptHandler, public
   void fill_or_come_back();
   bool must_fill(std::size_t budget) const;
 
-  // Neither ring may be touched while anything is owed.
-  void settle() { environment_.device.stack().cpu().settle(); }
-
   DriverEnvironment environment_;
   VirtioNetPort port_;
   host::virtqueue::NetFeatures features_;

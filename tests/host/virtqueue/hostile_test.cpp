@@ -74,6 +74,46 @@ const Nonsense kOfDrivers[] = {
      }},
 };
 
+// Writes one random value to a random place of the ring.
+void scribble(QueuePair& pair, core::RandomStream& random) {
+  SplitMemory& shared = pair.ring.memory();
+  const std::size_t entry = random.uniform(pair.ring.size());
+  const auto number = static_cast<std::uint16_t>(random.uniform(2) == 0 ? random.uniform(65536)
+                                                                        : random.uniform(8));
+  Descriptor& descriptor = shared.descriptors[entry];
+  switch (random.uniform(12)) {
+    case 0:
+      shared.available[entry] = number;
+      break;
+    case 1:
+      shared.available_index = static_cast<std::uint16_t>(shared.available_index + number % 5);
+      break;
+    case 2:
+      shared.used[entry] = {number, number};
+      break;
+    case 3:
+      shared.used_index = static_cast<std::uint16_t>(shared.used_index + number % 3);
+      break;
+    case 4:
+      descriptor.address = std::uint64_t{number} << random.uniform(48);
+      break;
+    case 5:
+      descriptor.length = number;
+      break;
+    case 6:
+      descriptor.flags = number & 7;
+      break;
+    case 7:
+      descriptor.next = number;
+      break;
+    case 8:
+      shared.used_event = shared.available_event = number;
+      break;
+    default:
+      break;
+  }
+}
+
 }  // namespace
 
 TEST_CASE("a device counts what a driver gets wrong, and stops", "[virtqueue]") {
@@ -164,42 +204,7 @@ TEST_CASE("random bytes in the ring never do worse than break the queue", "[virt
     for (std::uint32_t i = 0; i < 20; ++i) {
       if (random.uniform(2) == 0) (void)pair.send(i, {20, 40});
       if (random.uniform(4) == 0) (void)pair.post(100);
-      SplitMemory& shared = pair.ring.memory();
-      const std::size_t entry = random.uniform(pair.ring.size());
-      const auto number = static_cast<std::uint16_t>(random.uniform(2) == 0 ? random.uniform(65536)
-                                                                            : random.uniform(8));
-      Descriptor& descriptor = shared.descriptors[entry];
-      switch (random.uniform(12)) {
-        case 0:
-          shared.available[entry] = number;
-          break;
-        case 1:
-          shared.available_index = static_cast<std::uint16_t>(shared.available_index + number % 5);
-          break;
-        case 2:
-          shared.used[entry] = {number, number};
-          break;
-        case 3:
-          shared.used_index = static_cast<std::uint16_t>(shared.used_index + number % 3);
-          break;
-        case 4:
-          descriptor.address = std::uint64_t{number} << random.uniform(48);
-          break;
-        case 5:
-          descriptor.length = number;
-          break;
-        case 6:
-          descriptor.flags = number & 7;
-          break;
-        case 7:
-          descriptor.next = number;
-          break;
-        case 8:
-          shared.used_event = shared.available_event = number;
-          break;
-        default:
-          break;
-      }
+      scribble(pair, random);
       if (random.uniform(3) == 0) (void)pair.driver.kick_prepare();
       if (const auto chain = pair.device.next()) {
         core::PacketPtr packet = pair.device.take_packet(*chain);
@@ -207,7 +212,7 @@ TEST_CASE("random bytes in the ring never do worse than break the queue", "[virt
         if (random.uniform(8) == 0) {
           pair.device.put_back(*chain);
         } else {
-          pair.device.use(*chain, number);
+          pair.device.use(*chain, static_cast<std::uint32_t>(random.uniform(200)));
           pair.device.publish();
         }
       }
