@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "core/assert.hpp"
+#include "kernel/lkl.hpp"
 #include "kernel/uml.hpp"
 #include "kernel/uml_tick.hpp"
 #include "kernel/world.hpp"
@@ -24,7 +25,19 @@ std::unique_ptr<Uml> uml_of(Machine& machine, const MachineOptions& options) {
   return std::make_unique<Uml>(machine, *options.host, options.host_cpu);
 }
 
-std::unique_ptr<irq::InterruptController> controller_of(Uml* uml) {
+std::unique_ptr<Lkl> lkl_of(Machine& machine, const MachineOptions& options) {
+  if (options.platform != PlatformKind::lkl) return nullptr;
+  TAPESTRY_ASSERT(options.host != nullptr, "an LKL guest has a host");
+  TAPESTRY_ASSERT(options.cpus == 1, "an LKL guest has one CPU");
+  const auto only = [](std::size_t cpu) { return sched::CpuMask{1} << cpu; };
+  const sched::CpuMask guest = options.host_floats ? sched::kAnyCpu : only(options.host_cpu);
+  return std::make_unique<Lkl>(
+      machine, *options.host,
+      Lkl::Placement{guest, options.poll_cpu ? only(*options.poll_cpu) : guest});
+}
+
+std::unique_ptr<irq::InterruptController> controller_of(Uml* uml, Lkl* lkl) {
+  if (lkl != nullptr) return std::make_unique<LklInterrupts>(*lkl);
   if (uml != nullptr) return std::make_unique<UmlInterrupts>(*uml);
   return std::make_unique<irq::InterruptController>(irq::ControllerOptions{});
 }
@@ -104,7 +117,8 @@ Machine::Machine(World& world, MachineOptions options, const sched::CostTable& c
     : world_(world),
       options_(std::move(options)),
       uml_(uml_of(*this, options_)),
-      interrupts_(controller_of(uml_.get())),
+      lkl_(lkl_of(*this, options_)),
+      interrupts_(controller_of(uml_.get(), lkl_.get())),
       scheduler_(world.hub(), costs, *interrupts_, scheduler_options(world, options_)),
       has_cpus_(add_cpus()),
       softirqs_(scheduler_, softirq_options(options_)),
@@ -117,6 +131,7 @@ Machine::Machine(World& world, MachineOptions options, const sched::CostTable& c
   interrupts_->bind(scheduler_, softirqs_);
   softirqs_.start_threads();
   if (uml_) uml_->boot(*tick_);
+  if (lkl_) lkl_->boot();
 }
 
 Machine::~Machine() = default;
@@ -124,6 +139,10 @@ Machine::~Machine() = default;
 bool Machine::add_cpus() {
   if (uml_) {
     scheduler_.add_cpu(*uml_);
+    return true;
+  }
+  if (lkl_) {
+    scheduler_.add_cpu(*lkl_);
     return true;
   }
   for (std::size_t cpu = 0; cpu < options_.cpus; ++cpu)
@@ -136,6 +155,9 @@ void Machine::enter_kernel() {
   if (uml_) {
     uml_->trace_system_call();
     cpu().charge(Work::guest_syscall);
+  } else if (lkl_) {
+    cpu().charge(Work::lock);
+    cpu().charge(Work::guest_syscall);
   } else {
     cpu().charge(Work::syscall);
   }
@@ -143,7 +165,18 @@ void Machine::enter_kernel() {
   ++system_calls_;
 }
 
-void Machine::leave_kernel() { cpu().leave_kernel(); }
+void Machine::leave_kernel() {
+  if (lkl_) {
+    cpu().charge(Work::lock);
+    lkl_->run_pending_interrupts();
+  }
+  cpu().leave_kernel();
+}
+
+void Machine::cancel_all() {
+  scheduler_.cancel_all();
+  if (lkl_) lkl_->cancel_all();
+}
 
 void Machine::charge_copy(std::size_t bytes) {
   const auto amount = static_cast<std::int64_t>(bytes);
@@ -159,6 +192,7 @@ sched::Usage Machine::usage() const {
   for (std::size_t cpu = 0; cpu < scheduler.cpus(); ++cpu)
     sum += scheduler.cpu(cpu).usage();
   if (uml_) sum.add_stolen(uml_->stolen());
+  if (lkl_) sum.add_stolen(lkl_->stolen());
   return sum;
 }
 

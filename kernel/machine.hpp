@@ -2,14 +2,15 @@
 // stack.
 //
 // Machines nest. On platform `native` a CPU parks in the hub. On platform `uml` the machine's one
-// CPU is a thread of its host: what the guest spends, that thread spends; the host's interrupts and
-// other threads steal from it; an idle guest blocks it. The host, a remote server and a guest are
-// all Machines.
+// CPU is a thread of its host, on `lkl` now one and now another: what the guest spends, that thread
+// spends; the host's interrupts and other threads steal from it; an idle guest blocks it. The host,
+// a remote server and a guest are all Machines.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <type_traits>
 
@@ -27,8 +28,9 @@ namespace tapestry::kernel {
 class World;
 class Uml;
 class UmlTick;
+class Lkl;
 
-enum class PlatformKind : std::uint8_t { native, uml };
+enum class PlatformKind : std::uint8_t { native, uml, lkl };
 
 struct MachineOptions {
   std::string name;
@@ -38,7 +40,9 @@ struct MachineOptions {
   int hz = 250;
   sched::Preemption preemption = sched::Preemption::voluntary;
   class Machine* host = nullptr;               // of a guest
-  std::size_t host_cpu = 0;                    // the guest's thread is pinned there
+  std::size_t host_cpu = 0;                    // the guest's threads are pinned there
+  bool host_floats = false;                    // lkl: they are not, and use any CPU of the host
+  std::optional<std::size_t> poll_cpu{};       // lkl: of its poll and timer threads; else as these
   net::StackOptions stack{};                   // sysctls; the era's switches are applied on top
   irq::NapiOptions napi{300, core::Nanos{0}};  // budget_time 0: two jiffies
   irq::SoftirqOptions softirq{};
@@ -53,7 +57,7 @@ class Machine final : public net::UserMemory {
 
   // Runs `body` as one system call of the running thread: pays for the way in, runs it in kernel
   // mode, pays for the way out, lets others run. On `uml` the way in and out are the tracer's
-  // stops.
+  // stops; on `lkl` they are the lock of its CPU.
   template <typename Body>
   auto system_call(Body body) {
     enter_kernel();
@@ -85,11 +89,15 @@ class Machine final : public net::UserMemory {
   World& world() { return world_; }
   Machine* host() const { return options_.host; }
   Uml* uml() { return uml_.get(); }  // null unless on platform uml
+  Lkl* lkl() { return lkl_.get(); }  // null unless on platform lkl
   const std::string& name() const { return options_.name; }
   const MachineOptions& options() const { return options_; }
   const Era& era() const { return options_.era; }
 
-  // Sum over its CPUs, up to now; on uml with what the host has stolen.
+  // Ends all threads by unwinding them; for tearing a world down.
+  void cancel_all();
+
+  // Sum over its CPUs, up to now; in a guest with what the host has stolen.
   sched::Usage usage() const;
 
  private:
@@ -98,6 +106,7 @@ class Machine final : public net::UserMemory {
   World& world_;
   MachineOptions options_;
   std::unique_ptr<Uml> uml_;
+  std::unique_ptr<Lkl> lkl_;
   std::unique_ptr<irq::InterruptController> interrupts_;
   sched::Scheduler scheduler_;
   bool has_cpus_;  // what follows keeps state for each CPU

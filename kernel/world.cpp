@@ -8,7 +8,7 @@ World::World(WorldOptions options)
 void World::unwind() {
   hub_.begin_cancelling();
   for (const auto& machine : machines_)
-    machine->scheduler().cancel_all();
+    machine->cancel_all();
 }
 
 World::~World() {

@@ -129,6 +129,7 @@ void Scheduler::switch_away(Thread& previous) {
 // First steps of a thread that has been given its CPU, on its own stack.
 void Scheduler::switch_in(Thread& thread) {
   Cpu& cpu = *thread.cpu_;
+  if (cpu.physical_ == nullptr) cpu.time_.thread_runs(cpu, thread);
   cpu.current_ = &thread;
   cpu.context_ = &thread.context_;
   thread.state_ = Thread::State::running;

@@ -8,6 +8,7 @@
 namespace tapestry::sched {
 
 class Cpu;
+class Thread;
 
 class TimeSource {
  public:
@@ -35,6 +36,10 @@ class TimeSource {
 
   // The timer of this CPU: one instant, kNever for none. Leads to a timer interrupt on `cpu`.
   virtual void program_timer(Cpu& cpu, core::Instant at) = 0;
+
+  // The CPU has been given to `thread`, which takes its first step: for a CPU whose threads are
+  // threads of a host.
+  virtual void thread_runs(Cpu&, Thread&) {}
 };
 
 // A CPU of a machine that is not nested.

@@ -24,7 +24,8 @@ Hardware::Hardware(const Scenario& scenario, kernel::World& world,
     for (std::size_t i = 0; i < scenario.devices.size(); ++i) {
       const DeviceKind& kind = scenario.devices[i].kind;
       const bool attaches = std::holds_alternative<LegacyTapDevice>(kind) ||
-                            std::holds_alternative<VectorDevice>(kind);
+                            std::holds_alternative<VectorDevice>(kind) ||
+                            std::holds_alternative<LklVirtioDevice>(kind);
       if (attaches == attached) std::visit([&](const auto& concrete) { wire(i, concrete); }, kind);
     }
   }
@@ -181,6 +182,45 @@ host::PacketIo& Hardware::vector_port(std::size_t index, const VectorDevice& vec
                                      .ignored_source = devices_[index]->mac()});
   if (vector.transport == Transport::raw) return socket;
   return hybrids_.emplace_back(socket, *descriptors_.back());
+}
+
+// The library opens the tap with a virtual header if there is anything to say in one, and sets what
+// the tap may deliver to its guest. The device is called by the guest and by its poll thread.
+void Hardware::wire(std::size_t index, const LklVirtioDevice& virtio) {
+  kernel::Machine& guest = machine_of(index);
+  const VirtioOffloads& wanted = virtio.offloads;
+  const bool header = wanted.csum || wanted.guest_csum || wanted.mrg_rxbuf;
+  const host::sim::TapOffloads offloads{.checksum = wanted.guest_csum,
+                                        .tcp4_segmentation = wanted.guest_tso4};
+  descriptors_.push_back(tap_of(virtio.attach.index).open_reader(header, offloads));
+  TAPESTRY_ASSERT(descriptors_.back(), "the loader has checked that a tap has one user");
+  host::PacketIo& tap = *descriptors_.back();
+  sched::Scheduler& host = guest.host()->scheduler();
+  host::PacketIo& from_guest = charged(index, tap);
+  host::PacketIo& from_thread =
+      ports_.emplace_back(tap, host, host, host::charged::HostCall::From::process);
+  const host::virtqueue::NetFeatures features{
+      .csum = wanted.csum,
+      .guest_csum = wanted.guest_csum,
+      .guest_tso4 = wanted.guest_tso4,
+      .host_tso4 = wanted.host_tso4,
+      .mrg_rxbuf = wanted.mrg_rxbuf,
+  };
+  host::sim::LklVirtio& device = virtio_devices_.emplace_back(
+      guest, from_guest, from_thread, features, static_cast<std::size_t>(virtio.queue_depth));
+  TAPESTRY_ASSERT(device.accepts(features), "the loader has checked that features are consistent");
+  host::charged::DriverQueue& receive =
+      driver_queues_.emplace_back(device.receive_queue(), guest.scheduler());
+  host::charged::DriverQueue& transmit =
+      driver_queues_.emplace_back(device.transmit_queue(), guest.scheduler());
+  auto driver = std::make_unique<transports::VirtioNet>(
+      environment(index),
+      transports::VirtioNetPort{receive, transmit, device.receive_notify(),
+                                device.transmit_notify()},
+      features);
+  device.set_line(driver->line());
+  devices_[index]->set_driver(*driver);
+  drivers_.push_back(std::move(driver));
 }
 
 }  // namespace tapestry::app

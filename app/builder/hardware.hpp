@@ -8,9 +8,11 @@
 
 #include "app/scenario/scenario.hpp"
 #include "host/charged/doorbell.hpp"
+#include "host/charged/driver_queue.hpp"
 #include "host/charged/packet_io.hpp"
 #include "host/sim/hybrid_port.hpp"
 #include "host/sim/link.hpp"
+#include "host/sim/lkl_virtio.hpp"
 #include "host/sim/nic.hpp"
 #include "host/sim/packet_socket.hpp"
 #include "host/sim/tap.hpp"
@@ -20,6 +22,7 @@
 #include "transports/legacy_tap/legacy_tap.hpp"
 #include "transports/nic/nic.hpp"
 #include "transports/vector/vector.hpp"
+#include "transports/virtio/virtio_net.hpp"
 
 namespace tapestry::app {
 
@@ -45,6 +48,7 @@ class Hardware {
   void wire(std::size_t index, const NicDevice& nic);
   void wire(std::size_t index, const BridgeDevice& bridge);
   void connect_bridges();
+  void wire(std::size_t index, const LklVirtioDevice& virtio);
   host::PacketIo& vector_port(std::size_t index, const VectorDevice& vector);
   host::charged::PacketIo& charged(std::size_t guest_device, host::PacketIo& inner);
   host::sim::Tap& tap_of(std::size_t device) { return *taps_[device]; }
@@ -67,6 +71,8 @@ class Hardware {
   std::deque<host::sim::Nic> cards_;
   std::deque<host::charged::PacketIo> ports_;
   std::deque<host::charged::Doorbell> doorbells_;
+  std::deque<host::sim::LklVirtio> virtio_devices_;
+  std::deque<host::charged::DriverQueue> driver_queues_;
   std::deque<std::unique_ptr<net::Driver>> drivers_;
 };
 

@@ -7,7 +7,15 @@ namespace tapestry::app {
 namespace {
 
 kernel::PlatformKind platform_of(Platform platform) {
-  return platform == Platform::uml ? kernel::PlatformKind::uml : kernel::PlatformKind::native;
+  switch (platform) {
+    case Platform::native:
+      return kernel::PlatformKind::native;
+    case Platform::uml:
+      return kernel::PlatformKind::uml;
+    case Platform::lkl:
+      break;
+  }
+  return kernel::PlatformKind::lkl;
 }
 
 sched::Preemption preemption_of(Preempt preempt) {
@@ -35,6 +43,8 @@ kernel::MachineOptions machine_options(const Machine& machine,
   options.preemption = preemption_of(machine.preempt);
   if (machine.host) options.host = machines[machine.host->index];
   if (machine.pin) options.host_cpu = static_cast<std::size_t>(*machine.pin);
+  options.host_floats = !machine.pin;
+  if (machine.poll_pin) options.poll_cpu = static_cast<std::size_t>(*machine.poll_pin);
   const Sysctls& sysctl = machine.sysctl;
   if (sysctl.netdev_budget) options.napi.budget = *sysctl.netdev_budget;
   if (sysctl.netdev_budget_usecs)

@@ -63,6 +63,9 @@ class Checker {
     }
     if (guest.pin)
       check_cpu(*guest.pin, *guest.host, "machines." + guest.name + ".pin", guest.host->at);
+    if (guest.poll_pin)
+      check_cpu(*guest.poll_pin, *guest.host, "machines." + guest.name + ".poll-pin",
+                guest.host->at);
   }
 
   void check_cpu(int cpu, const Reference<Machine>& where, const std::string& attribute,
@@ -104,7 +107,7 @@ class Checker {
       report(mine.at,
              path_of(mine) + ": only a guest has such a device, and " + quote(guest.name) +
                  " has no host",
-             "its machine needs platform: uml and host: NAME");
+             "its machine needs platform: uml or lkl and host: NAME");
       return false;
     }
     if (device(attach).machine.name != guest.host->name) {
@@ -125,6 +128,7 @@ class Checker {
   static const Reference<Device>* attachment_of(const Device& device) {
     if (const auto* legacy = std::get_if<LegacyTapDevice>(&device.kind)) return &legacy->attach;
     if (const auto* vector = std::get_if<VectorDevice>(&device.kind)) return &vector->attach;
+    if (const auto* virtio = std::get_if<LklVirtioDevice>(&device.kind)) return &virtio->attach;
     return nullptr;
   }
 
@@ -134,7 +138,7 @@ class Checker {
     report(mine.at,
            path_of(mine) + ": " + what + " belongs to a machine on platform native, and " +
                quote(mine.machine.name) + " is a guest",
-           "a guest has devices of kind legacy-tap or vector");
+           "a guest has devices of kind legacy-tap, vector or lkl-virtio");
   }
 
   void check_device(std::size_t index, const TapDevice&) { must_be_native(index, "a tap"); }
@@ -157,6 +161,37 @@ class Checker {
       report(vector.attach,
              "this transport attaches to a tap, and " + quote(vector.attach.name) + " is none");
     }
+  }
+
+  void check_device(std::size_t index, const LklVirtioDevice& virtio) {
+    const Device& mine = scenario_.devices[index];
+    if (!is_on_host(index, virtio.attach)) return;
+    if (machine(mine.machine).platform != Platform::lkl) {
+      report(mine.at, path_of(mine) + ": lkl-virtio belongs to a machine on platform lkl");
+    }
+    if (!std::holds_alternative<TapDevice>(device(virtio.attach).kind)) {
+      report(virtio.attach, quote(virtio.attach.name) + " is not a tap");
+    }
+    check_virtio_queue(mine, virtio);
+  }
+
+  void check_virtio_queue(const Device& mine, const LklVirtioDevice& virtio) {
+    const VirtioOffloads& offloads = virtio.offloads;
+    const int depth = virtio.queue_depth;
+    constexpr int kBigBuffer = 19;  // descriptors of a buffer for frames of 64 KiB
+    if ((depth & (depth - 1)) != 0) {
+      report(mine.at,
+             path_of(mine) + ".queue-depth: " + std::to_string(depth) + " is not a power of two");
+    } else if (depth < kBigBuffer && offloads.guest_tso4 && !offloads.mrg_rxbuf) {
+      report(mine.at,
+             path_of(mine) + ".queue-depth: with guest_tso4 a receive buffer takes " +
+                 std::to_string(kBigBuffer) + " descriptors",
+             "make it deeper, or add mrg_rxbuf");
+    }
+    if (offloads.host_tso4 && !offloads.csum)
+      report(mine.at, path_of(mine) + ".offloads: host_tso4 needs csum");
+    if (offloads.guest_tso4 && !offloads.guest_csum)
+      report(mine.at, path_of(mine) + ".offloads: guest_tso4 needs guest_csum");
   }
 
   void check_device(std::size_t index, const VethDevice& veth) {

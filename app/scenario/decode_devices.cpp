@@ -31,9 +31,10 @@ using DecodeDevice = void (*)(const Value&, std::string_view, Device&, Diagnosti
 
 // In the order of kDeviceKinds.
 constexpr std::array<DecodeDevice, kDeviceKinds.size()> kDeviceDecoders = {
-    decode_device_kind<TapDevice>,    decode_device_kind<LegacyTapDevice>,
-    decode_device_kind<VectorDevice>, decode_device_kind<VethDevice>,
-    decode_device_kind<NicDevice>,    decode_device_kind<BridgeDevice>};
+    decode_device_kind<TapDevice>,      decode_device_kind<LegacyTapDevice>,
+    decode_device_kind<VectorDevice>,   decode_device_kind<VethDevice>,
+    decode_device_kind<NicDevice>,      decode_device_kind<BridgeDevice>,
+    decode_device_kind<LklVirtioDevice>};
 
 // ---- line: "vec0:transport=tap,ifname=tap0,depth=128" ----
 

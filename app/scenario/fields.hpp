@@ -15,7 +15,7 @@ namespace tapestry::app {
 
 template <>
 struct Words<Platform> {
-  static constexpr std::array<std::string_view, 2> kWords = {"native", "uml"};
+  static constexpr std::array<std::string_view, 3> kWords = {"native", "uml", "lkl"};
 };
 template <>
 struct Words<Preempt> {
@@ -49,12 +49,13 @@ struct KindHelp {
   std::string_view help;
 };
 
-inline constexpr std::array<KindHelp, 2> kPlatforms = {{
+inline constexpr std::array<KindHelp, 3> kPlatforms = {{
     {"native", "a kernel on hardware of its own"},
     {"uml", "User-Mode Linux: a kernel that is a process of its host; interrupts are signals"},
+    {"lkl", "the Linux Kernel Library: a kernel within a process of its host; its CPU is a lock"},
 }};
 
-inline constexpr std::array<KindHelp, 6> kDeviceKinds = {{
+inline constexpr std::array<KindHelp, 7> kDeviceKinds = {{
     {"tap", "a tap: a network device on one side, a descriptor for a guest on the other"},
     {"legacy-tap", "UML's first tap driver: one call per packet, no offloads"},
     {"vector",
@@ -62,6 +63,7 @@ inline constexpr std::array<KindHelp, 6> kDeviceKinds = {{
     {"veth", "one end of a pair of virtual Ethernet devices"},
     {"nic", "a network card: one ring pair, a doorbell, one interrupt line, offloads"},
     {"bridge", "a software bridge, whose ports are other devices of its machine"},
+    {"lkl-virtio", "LKL's virtio network device on a tap, in the guest's own process"},
 }};
 
 inline constexpr std::array<KindHelp, 9> kWorkloadKinds = {{
@@ -122,6 +124,8 @@ template <>
 const Fields<NicDevice>& kind_fields<NicDevice>();
 template <>
 const Fields<BridgeDevice>& kind_fields<BridgeDevice>();
+template <>
+const Fields<LklVirtioDevice>& kind_fields<LklVirtioDevice>();
 template <>
 const Fields<ReplayWorkload>& kind_fields<ReplayWorkload>();
 template <>

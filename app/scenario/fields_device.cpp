@@ -164,6 +164,26 @@ const Fields<BridgeDevice>& kind_fields<BridgeDevice>() {
   return fields;
 }
 
+template <>
+const Fields<LklVirtioDevice>& kind_fields<LklVirtioDevice>() {
+  static const Fields<LklVirtioDevice> fields = {
+      field("attach", &LklVirtioDevice::attach, {.required = true, .help = "the host's tap"}),
+      field("queue-depth", &LklVirtioDevice::queue_depth,
+            {.assumed = "128",
+             .low = "1",
+             .high = "32768",
+             .help = "descriptors of each of its two queues, a power of two"}),
+      flags_field("offloads", &LklVirtioDevice::offloads,
+                  {{"csum", &VirtioOffloads::csum},
+                   {"guest_csum", &VirtioOffloads::guest_csum},
+                   {"host_tso4", &VirtioOffloads::host_tso4},
+                   {"guest_tso4", &VirtioOffloads::guest_tso4},
+                   {"mrg_rxbuf", &VirtioOffloads::mrg_rxbuf}},
+                  {.help = "VIRTIO_NET_F_*: those of the guest are set on the tap; absent: none"}),
+  };
+  return fields;
+}
+
 const Fields<Link>& link_fields() {
   static const Fields<Link> fields = {
       field("rate", &Link::rate,

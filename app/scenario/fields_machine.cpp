@@ -76,7 +76,32 @@ const Fields<Machine>& machine_fields(Platform platform) {
       preempt_field("none"),
       sysctl_field(),
   };
-  return platform == Platform::native ? native : uml;
+  static const Fields<Machine> lkl = {
+      kernel_field(),
+      field("host", &Machine::host, {.required = true, .help = "the machine it is a process of"}),
+      field("pin", &Machine::pin,
+            {.low = "0",
+             .high = "63",
+             .help = "the host CPU that its threads are bound to; absent: any"}),
+      field("poll-pin", &Machine::poll_pin,
+            {.low = "0",
+             .high = "63",
+             .help = "the host CPU of its poll and timer threads; absent: as the others"}),
+      field("cpus", &Machine::cpus,
+            {.assumed = "1", .low = "1", .high = "1", .help = "always 1: LKL has no SMP"}),
+      hz_field("100"),
+      preempt_field("none"),
+      sysctl_field(),
+  };
+  switch (platform) {
+    case Platform::native:
+      return native;
+    case Platform::uml:
+      return uml;
+    case Platform::lkl:
+      break;
+  }
+  return lkl;
 }
 
 const Fields<Sysctls>& sysctl_fields() {

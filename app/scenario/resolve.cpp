@@ -81,6 +81,7 @@ class Resolver {
   void resolve_device(LegacyTapDevice& device) { resolve(device.attach); }
   void resolve_device(VectorDevice& device) { resolve(device.attach); }
   void resolve_device(VethDevice& device) { resolve(device.peer); }
+  void resolve_device(LklVirtioDevice& device) { resolve(device.attach); }
   void resolve_device(NicDevice& device) { resolve(device.link); }
   void resolve_device(BridgeDevice& device) {
     for (Reference<Device>& port : device.ports)

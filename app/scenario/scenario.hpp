@@ -52,7 +52,7 @@ struct Factor {
 
 // ---- Machines ----
 
-enum class Platform : std::uint8_t { native, uml };
+enum class Platform : std::uint8_t { native, uml, lkl };
 enum class Preempt : std::uint8_t { none, voluntary, full };
 
 // Kernel settings under their sysctl names. Absent means: what the machine's kernel has by default.
@@ -69,12 +69,13 @@ struct Machine {
   std::string name;
   Platform platform = Platform::native;
   std::string kernel;  // an era, such as "6.1"
-  int cpus = 1;        // always 1 on uml
+  int cpus = 1;        // always 1 on uml and lkl
   int hz = 0;
   Preempt preempt = Preempt::none;
   Sysctls sysctl;
-  std::optional<Reference<Machine>> host;  // absent on native, present on uml; never a cycle
-  std::optional<int> pin;  // the host CPU that the guest's thread is bound to; absent: any
+  std::optional<Reference<Machine>> host;  // absent on native, present on guests; never a cycle
+  std::optional<int> pin;       // the host CPU that the guest's threads are bound to; absent: any
+  std::optional<int> poll_pin;  // lkl: of its poll and timer threads; absent: as the others
   // Its own cost table, as written, and the file to open. Empty: that of its host, else the
   // scenario's.
   std::string costs;
@@ -119,6 +120,21 @@ struct VectorDevice {  // UML's vector driver
   std::optional<core::Nanos> coalesce;  // absent: two jiffies of the machine
 };
 
+// VIRTIO_NET_F_*, as an LKL program is told them.
+struct VirtioOffloads {
+  bool csum = false;
+  bool guest_csum = false;
+  bool host_tso4 = false;
+  bool guest_tso4 = false;
+  bool mrg_rxbuf = false;
+};
+
+struct LklVirtioDevice {     // LKL's virtio network device and the driver on top of it
+  Reference<Device> attach;  // a tap of the machine's host
+  int queue_depth = 0;       // descriptors of each queue, a power of two
+  VirtioOffloads offloads;
+};
+
 struct VethDevice {
   Reference<Device> peer;  // names this device in turn
 };
@@ -141,8 +157,8 @@ struct BridgeDevice {
   std::vector<Reference<Device>> ports;  // of its own machine: taps, veths, nics without an address
 };
 
-using DeviceKind =
-    std::variant<TapDevice, LegacyTapDevice, VectorDevice, VethDevice, NicDevice, BridgeDevice>;
+using DeviceKind = std::variant<TapDevice, LegacyTapDevice, VectorDevice, VethDevice, NicDevice,
+                                BridgeDevice, LklVirtioDevice>;
 
 struct Device {
   std::string name;       // "guest.vec0"

@@ -2,7 +2,8 @@
 // thread that is the guest's CPU enters its kernel, pays for the call, and goes back.
 //
 // The guest owes nothing when it calls, and takes what has come for it when it is back. A driver of
-// the host's own is in the kernel already: for it nothing is entered and nothing is paid.
+// the host's own is in the kernel already: for it nothing is entered and nothing is paid. A thread
+// that a guest's process has beside its CPU calls for itself.
 #pragma once
 
 #include "sched/scheduler.hpp"
@@ -11,9 +12,15 @@ namespace tapestry::host::charged {
 
 class HostCall {
  public:
-  HostCall(sched::Scheduler& guest, sched::Scheduler& host) : guest_(guest), host_(host) {
+  enum class From : std::uint8_t {
+    guest,   // or the host's own kernel, if guest and host are the same
+    process  // a thread of the host that runs no guest, but belongs to one: `guest` is the host
+  };
+
+  HostCall(sched::Scheduler& guest, sched::Scheduler& host, From from = From::guest)
+      : guest_(guest), host_(host), enters_(&guest != &host || from == From::process) {
     guest_.cpu().settle();
-    if (&guest_ == &host_) return;
+    if (!enters_) return;
     watch_debt_of(host_);
     host_.cpu().enter_kernel();
     host_.cpu().charge(sched::Work::syscall);
@@ -25,7 +32,7 @@ class HostCall {
   // Back in the guest, with nothing owed by anyone. Not a destructor, since a world that is being
   // torn down unwinds callers, and nobody then returns from a system call.
   void finish() {
-    if (&guest_ != &host_) {
+    if (enters_) {
       host_.cpu().leave_kernel();
       watch_debt_of(guest_);
     }
@@ -40,6 +47,7 @@ class HostCall {
 
   sched::Scheduler& guest_;
   sched::Scheduler& host_;
+  bool enters_;
 };
 
 }  // namespace tapestry::host::charged

@@ -2,15 +2,14 @@
 
 #include <algorithm>
 
-#include "host/charged/host_call.hpp"
-
 namespace tapestry::host::charged {
 
-PacketIo::PacketIo(host::PacketIo& inner, sched::Scheduler& guest, sched::Scheduler& host)
-    : inner_(inner), guest_(guest), host_(host) {}
+PacketIo::PacketIo(host::PacketIo& inner, sched::Scheduler& guest, sched::Scheduler& host,
+                   HostCall::From from)
+    : inner_(inner), guest_(guest), host_(host), from_(from) {}
 
 IoResult PacketIo::send(const core::PacketBatch& batch, std::size_t count) {
-  HostCall call(guest_, host_);
+  HostCall call(guest_, host_, from_);
   const IoResult result = inner_.send(batch, count);
   ++figures_.send_calls;
   figures_.send_frames += result.count;
@@ -36,7 +35,7 @@ IoResult PacketIo::send(const core::PacketBatch& batch, std::size_t count) {
 }
 
 IoResult PacketIo::receive(std::span<ReceiveSlot> slots) {
-  HostCall call(guest_, host_);
+  HostCall call(guest_, host_, from_);
   const IoResult result = inner_.receive(slots);
   ++figures_.receive_calls;
   if (result.status == IoStatus::would_block) ++figures_.empty_receives;
@@ -50,7 +49,7 @@ IoResult PacketIo::receive(std::span<ReceiveSlot> slots) {
 }
 
 void PacketIo::watch_writable(bool wanted) {
-  HostCall call(guest_, host_);
+  HostCall call(guest_, host_, from_);
   inner_.watch_writable(wanted);
   call.finish();
 }

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 
+#include "host/charged/host_call.hpp"
 #include "host/packet_io.hpp"
 #include "sched/scheduler.hpp"
 
@@ -28,8 +29,10 @@ struct PortFigures {
 class PacketIo final : public host::PacketIo {
  public:
   // `guest` is the machine whose driver calls, `host` the one that serves; the running thread of
-  // `host` is the guest's. Both the same for a driver of the host's own.
-  PacketIo(host::PacketIo& inner, sched::Scheduler& guest, sched::Scheduler& host);
+  // `host` is the guest's. Both the same for a driver of the host's own, or, with From::process,
+  // for a thread of the host that works for a guest.
+  PacketIo(host::PacketIo& inner, sched::Scheduler& guest, sched::Scheduler& host,
+           HostCall::From from = HostCall::From::guest);
 
   IoCapabilities capabilities() const override { return inner_.capabilities(); }
   IoResult send(const core::PacketBatch& batch, std::size_t count) override;
@@ -43,6 +46,7 @@ class PacketIo final : public host::PacketIo {
   host::PacketIo& inner_;
   sched::Scheduler& guest_;
   sched::Scheduler& host_;
+  HostCall::From from_;
   PortFigures figures_;
 };
 
