@@ -165,6 +165,15 @@ void Machine::enter_kernel() {
   ++system_calls_;
 }
 
+void Machine::read_clock() {
+  const auto read = [this] { cpu().charge(Work::clock_read); };
+  if (options_.platform == PlatformKind::native) {
+    read();
+  } else {
+    system_call(read);
+  }
+}
+
 void Machine::leave_kernel() {
   if (lkl_) {
     cpu().charge(Work::lock);

@@ -70,6 +70,9 @@ class Machine final : public net::UserMemory {
       return result;
     }
   }
+  // A process reads the clock (clock_gettime): in the vdso, but for a guest without one, where it
+  // is a system call.
+  void read_clock();
   void enter_kernel();
   void leave_kernel();
   std::uint64_t system_calls() const { return system_calls_; }

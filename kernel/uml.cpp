@@ -262,14 +262,9 @@ UmlInterrupts::UmlInterrupts(Uml& uml)
           irq::ControllerOptions{.can_mask = false, .entry = Work::guest_interrupt}),
       uml_(uml) {}
 
-// An event that comes while its handler runs only marks the line: the handler runs once more.
 void UmlInterrupts::deliver_lines(Cpu& cpu) {
   uml_.take_signals();
-  uml_.read_events([&](irq::IrqLine& line) {
-    do
-      handle(cpu, line);
-    while (line.pending());
-  });
+  uml_.read_events([&](irq::IrqLine& line) { handle(cpu, line); });
 }
 
 // Each time that a descriptor becomes ready again is a signal of its own, also while its handler

@@ -192,6 +192,7 @@ class Cpu {
   Timer slice_timer_;
   RunQueue run_queue_;
   Thread* current_ = nullptr;
+  const Thread* idles_on_ = nullptr;  // the blocked thread on whose stack this CPU waits for work
   FiberSlot idle_fiber_;
   Context idle_context_{ContextKind::idle};
   core::RandomStream random_;

@@ -109,10 +109,12 @@ void Scheduler::switch_away(Thread& previous) {
   cpu.finish_slice(previous);
   Thread* next = cpu.run_queue_.take_next();
   bool was_idle = false;
+  cpu.idles_on_ = &previous;
   for (; next == nullptr; next = cpu.run_queue_.take_next()) {
     cpu.wait_for_work();
     was_idle = true;
   }
+  cpu.idles_on_ = nullptr;
   cpu.current_ = next;
   if (next != &previous) {
     hub_.fibers().switch_to(previous.fiber_, next->fiber_);
@@ -152,6 +154,7 @@ Cpu& Scheduler::choose_cpu(const Thread& thread, Cpu* waker) {
     return cpu.current_ == nullptr && cpu.run_queue_.empty();
   };
   Cpu* last = thread.cpu_;
+  if (last != nullptr && last->idles_on_ == &thread) return *last;  // its stack is still in use there
   if (last != nullptr && may_use(*last) && idle(*last)) return *last;
   if (waker != nullptr && may_use(*waker) && idle(*waker)) return *waker;
   Cpu* shortest = nullptr;

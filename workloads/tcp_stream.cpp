@@ -6,6 +6,19 @@
 
 namespace tapestry::workloads {
 
+namespace {
+
+constexpr int kSendsInARow = 10;  // iperf3's multisend
+
+std::vector<std::uint8_t> numbered(std::size_t length) {
+  std::vector<std::uint8_t> bytes(length);
+  for (std::size_t i = 0; i < length; ++i)
+    bytes[i] = static_cast<std::uint8_t>(i);
+  return bytes;
+}
+
+}  // namespace
+
 TcpStream::TcpStream(Place client, Place server, TcpStreamOptions options)
     : client_(client), server_(server), options_(options) {}
 
@@ -63,25 +76,18 @@ void TcpStream::be_server(Session& session, std::uint16_t port) {
 void TcpStream::transfer(kernel::Machine& machine, Session& session, net::TcpSocket& socket,
                          bool sends) {
   if (options_.no_delay) machine.system_call([&] { socket.set_no_delay(true); });
+  const bool selects = options_.program == TcpProgram::iperf3;
   if (sends) {
-    send(machine, session, socket);
+    selects ? send_selecting(machine, session, socket) : send(machine, session, socket);
   } else {
-    receive(machine, session, socket);
+    selects ? receive_selecting(machine, session, socket) : receive(machine, session, socket);
   }
 }
 
-void TcpStream::make_other_calls(kernel::Machine& machine) {
-  for (int call = 1; call < options_.calls_per_message; ++call)
-    machine.system_call([&] { machine.cpu().charge(sched::Work::socket_call); });
-}
-
 void TcpStream::send(kernel::Machine& machine, Session& session, net::TcpSocket& socket) {
-  std::vector<std::uint8_t> message(options_.send_bytes);
-  for (std::size_t i = 0; i < message.size(); ++i)
-    message[i] = static_cast<std::uint8_t>(i);
+  const std::vector<std::uint8_t> message = numbered(options_.send_bytes);
   while (present(machine) < options_.window.end()) {
     machine.cpu().charge(sched::Work::application);
-    make_other_calls(machine);
     const auto sent =
         machine.system_call([&] { return socket.send(message, 0, false, options_.window.end()); });
     session.flow.sent_packets += sent.length > 0 ? 1 : 0;
@@ -90,23 +96,70 @@ void TcpStream::send(kernel::Machine& machine, Session& session, net::TcpSocket&
   }
 }
 
+void TcpStream::send_selecting(kernel::Machine& machine, Session& session, net::TcpSocket& socket) {
+  const std::vector<std::uint8_t> message = numbered(options_.send_bytes);
+  while (present(machine) < options_.window.end()) {
+    machine.read_clock();
+    machine.system_call([&] {
+      machine.cpu().charge(sched::Work::socket_call);
+      socket.wait_writable(options_.window.end());
+    });
+    for (int i = 0; i < kSendsInARow; ++i) {
+      machine.cpu().charge(sched::Work::application);
+      const auto sent = machine.system_call(
+          [&] { return socket.send(message, 0, false, options_.window.end()); });
+      session.flow.sent_packets += sent.length > 0 ? 1 : 0;
+      session.flow.sent_bytes += sent.length;
+      if (sent.status != net::SocketStatus::ok) return;
+    }
+    machine.read_clock();
+  }
+}
+
 void TcpStream::receive(kernel::Machine& machine, Session& session, net::TcpSocket& socket) {
   std::vector<std::uint8_t> buffer(options_.receive_bytes);
   for (;;) {
-    make_other_calls(machine);
     const auto got =
         machine.system_call([&] { return socket.receive(buffer, options_.window.end()); });
     machine.cpu().charge(sched::Work::application);
     const core::Instant now = present(machine);
     if (got.status != net::SocketStatus::ok || got.length == 0) break;
-    ++session.flow.received_packets;
-    session.flow.received_bytes += got.length;
-    if (now >= options_.window.end()) break;
-    if (!options_.window.contains(now)) continue;
-    ++session.window_packets;
-    session.window_bytes += got.length;
-    note_progress(session, now);
+    if (!take(session, got.length, now)) break;
   }
+}
+
+void TcpStream::receive_selecting(kernel::Machine& machine, Session& session,
+                                  net::TcpSocket& socket) {
+  std::vector<std::uint8_t> buffer(options_.receive_bytes);
+  while (present(machine) < options_.window.end()) {
+    machine.read_clock();
+    machine.system_call([&] {
+      machine.cpu().charge(sched::Work::socket_call);
+      socket.wait_readable(options_.window.end());
+    });
+    for (std::size_t have = 0; have < buffer.size();) {
+      const auto got = machine.system_call(
+          [&] { return socket.receive(std::span(buffer).subspan(have), options_.window.end()); });
+      machine.cpu().charge(sched::Work::application);
+      const core::Instant now = present(machine);
+      if (got.status != net::SocketStatus::ok || got.length == 0) return;
+      have += got.length;
+      if (!take(session, got.length, now)) return;
+    }
+    machine.read_clock();
+  }
+}
+
+// False: the time is up.
+bool TcpStream::take(Session& session, std::size_t length, core::Instant now) {
+  ++session.flow.received_packets;
+  session.flow.received_bytes += length;
+  if (now >= options_.window.end()) return false;
+  if (!options_.window.contains(now)) return true;
+  ++session.window_packets;
+  session.window_bytes += length;
+  note_progress(session, now);
+  return true;
 }
 
 void TcpStream::note_progress(Session& session, core::Instant now) {

@@ -18,15 +18,21 @@ enum class TcpDirection : std::uint8_t {
   receive    // the client receives: TCP_MAERTS
 };
 
+// Whose system calls the two ends make.
+enum class TcpProgram : std::uint8_t {
+  netperf,  // sends or receives, and blocks in that
+  // As version 3.12: select between two looks at the clock, then ten sends, or receives until a
+  // message is whole; both block.
+  iperf3
+};
+
 struct TcpStreamOptions {
   TcpDirection direction = TcpDirection::transmit;
   std::size_t send_bytes = 16'384;      // of each send: netperf takes the send buffer's first size
   std::size_t receive_bytes = 131'072;  // of each receive: likewise the receive buffer's
   int sessions = 1;                     // each with a connection and a port of its own
   Window window;
-  // System calls that each end makes per send or receive, this one included: iperf3 asks select,
-  // too.
-  int calls_per_message = 1;
+  TcpProgram program = TcpProgram::netperf;
   bool no_delay = false;  // TCP_NODELAY
   std::uint16_t first_port = 12866;
 };
@@ -54,7 +60,9 @@ class TcpStream final : public Workload {
   void send(kernel::Machine& machine, Session& session, net::TcpSocket& socket);
   void receive(kernel::Machine& machine, Session& session, net::TcpSocket& socket);
   void note_progress(Session& session, core::Instant now);
-  void make_other_calls(kernel::Machine& machine);
+  void send_selecting(kernel::Machine& machine, Session& session, net::TcpSocket& socket);
+  void receive_selecting(kernel::Machine& machine, Session& session, net::TcpSocket& socket);
+  bool take(Session& session, std::size_t length, core::Instant now);
 
   Place client_;
   Place server_;

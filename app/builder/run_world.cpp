@@ -6,6 +6,9 @@ namespace tapestry::app {
 
 namespace {
 
+// Servers listen before the first client asks; netperf's control connection sees to that.
+constexpr core::Nanos kHeadStart{1'000'000};
+
 kernel::PlatformKind platform_of(Platform platform) {
   switch (platform) {
     case Platform::native:
@@ -111,7 +114,7 @@ void RunWorld::open_devices(bool of_guests) {
 void RunWorld::bring_up() {
   open_devices(false);
   open_devices(true);
-  origin_ = core::after(world_.timeline().now(), options_.start);
+  origin_ = core::after(world_.timeline().now(), options_.start + kHeadStart);
 }
 
 void RunWorld::start_workload() { made_.workload->start(origin_); }

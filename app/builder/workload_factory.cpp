@@ -82,7 +82,8 @@ struct Factory {
         .receive_bytes = options.receive.count(),
         .sessions = options.sessions,
         .window = {.warmup = options.warmup, .duration = options.duration},
-        .calls_per_message = options.calls_per_message,
+        .program = options.program == TcpProgram::iperf3 ? workloads::TcpProgram::iperf3
+                                                         : workloads::TcpProgram::netperf,
         .no_delay = options.no_delay,
     };
     return MadeWorkload{std::make_unique<workloads::TcpStream>(both->first, both->second, made),

@@ -34,6 +34,10 @@ struct Words<Checksum> {
   static constexpr std::array<std::string_view, 2> kWords = {"software", "offload"};
 };
 template <>
+struct Words<TcpProgram> {
+  static constexpr std::array<std::string_view, 2> kWords = {"netperf", "iperf3"};
+};
+template <>
 struct Words<ReplayTiming> {
   static constexpr std::array<std::string_view, 3> kWords = {"original", "scaled", "fixed"};
 };

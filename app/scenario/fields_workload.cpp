@@ -84,12 +84,10 @@ Fields<Owner> bulk_fields() {
   made.push_back(
       field("receive", &Owner::receive,
             {.assumed = "128KiB", .low = "1B", .high = "1MiB", .help = "a receive call"}));
-  made.push_back(
-      field("calls-per-message", &Owner::calls_per_message,
-            {.assumed = "1",
-             .low = "1",
-             .high = "100",
-             .help = "system calls of an end for each send or receive, that one included"}));
+  made.push_back(field("program", &Owner::program,
+                       {.assumed = "netperf",
+                        .help = "whose system calls both ends make: netperf blocks in one, iperf3 "
+                                "looks at the clock and selects"}));
   made.push_back(no_delay_field<Owner>());
   return made;
 }

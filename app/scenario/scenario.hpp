@@ -247,6 +247,8 @@ struct SyscallWorkload {  // as dd does it: reads of /dev/zero and writes to /de
   std::optional<int> cpu;
 };
 
+enum class TcpProgram : std::uint8_t { netperf, iperf3 };
+
 // netperf's TCP_STREAM, in which `from` sends, and TCP_MAERTS, in which it receives; `from`
 // connects.
 template <bool kReversed>
@@ -258,7 +260,7 @@ struct TcpBulkWorkload {
   int sessions = 1;
   core::Nanos duration{};
   core::Nanos warmup{};
-  int calls_per_message = 1;  // system calls of both ends for each send or receive, it included
+  TcpProgram program = TcpProgram::netperf;
   bool no_delay = false;
   std::optional<int> from_cpu;
   std::optional<int> to_cpu;

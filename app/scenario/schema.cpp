@@ -178,12 +178,27 @@ Json or_removed(Json schema) {
   return schema;
 }
 
+// The words of both; no list of words if one of them takes any.
+void unite_words(Json& both, const Json& other) {
+  if (!both.contains("enum")) return;
+  if (!other.contains("enum")) {
+    both.erase("enum");
+    return;
+  }
+  for (const Json& word : other["enum"]) {
+    Json& words = both["enum"];
+    if (std::find(words.begin(), words.end(), word) == words.end()) words.push_back(word);
+  }
+}
+
 // Two kinds may use one name differently; a change that does not say its kind may mean either.
 Json either(const Json& one, const Json& other) {
   Json both = one;
   for (const char* const key : {"minimum", "maximum", "description"}) {
     if (!other.contains(key) || !one.contains(key) || one.at(key) != other.at(key)) both.erase(key);
   }
+  unite_words(both, other);
+  if (both.contains("items") && other.contains("items")) unite_words(both["items"], other["items"]);
   return both;
 }
 
