@@ -15,8 +15,8 @@ const std::string kScenarios = std::string(TAPESTRY_SOURCE_ROOT) + "/scenarios/"
 
 const char* const kDevices[] = {
     "{kind: lkl-virtio, attach: host.tap0, address: 10.77.0.2/24}",
-    "{kind: lkl-virtio, attach: host.tap0, address: 10.77.0.2/24, queue-depth: 32, "
-    "offloads: [csum, guest_csum, mrg_rxbuf]}",
+    ("{kind: lkl-virtio, attach: host.tap0, address: 10.77.0.2/24, queue-depth: 32, "
+     "offloads: [csum, guest_csum, mrg_rxbuf]}"),
     "{kind: lkl-virtio, attach: host.tap0, address: 10.77.0.2/24, queue-depth: 2}",
     "{kind: legacy-tap, attach: host.tap0, address: 10.77.0.2/24}",
     "{kind: vector, transport: tap, attach: host.tap0, address: 10.77.0.2/24}",
