@@ -154,7 +154,8 @@ Cpu& Scheduler::choose_cpu(const Thread& thread, Cpu* waker) {
     return cpu.current_ == nullptr && cpu.run_queue_.empty();
   };
   Cpu* last = thread.cpu_;
-  if (last != nullptr && last->idles_on_ == &thread) return *last;  // its stack is still in use there
+  // While the CPU that it blocked on waits for work on its stack, it can run nowhere else.
+  if (last != nullptr && last->idles_on_ == &thread) return *last;
   if (last != nullptr && may_use(*last) && idle(*last)) return *last;
   if (waker != nullptr && may_use(*waker) && idle(*waker)) return *waker;
   Cpu* shortest = nullptr;
