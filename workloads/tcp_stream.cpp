@@ -79,6 +79,7 @@ void TcpStream::transfer(kernel::Machine& machine, Session& session, net::TcpSoc
   const bool selects = options_.program == TcpProgram::iperf3;
   if (sends) {
     selects ? send_selecting(machine, session, socket) : send(machine, session, socket);
+    finish_sending(machine, socket);
   } else {
     selects ? receive_selecting(machine, session, socket) : receive(machine, session, socket);
   }
@@ -119,47 +120,50 @@ void TcpStream::send_selecting(kernel::Machine& machine, Session& session, net::
 void TcpStream::receive(kernel::Machine& machine, Session& session, net::TcpSocket& socket) {
   std::vector<std::uint8_t> buffer(options_.receive_bytes);
   for (;;) {
-    const auto got =
-        machine.system_call([&] { return socket.receive(buffer, options_.window.end()); });
+    const auto got = machine.system_call([&] { return socket.receive(buffer, given_up()); });
     machine.cpu().charge(sched::Work::application);
     const core::Instant now = present(machine);
     if (got.status != net::SocketStatus::ok || got.length == 0) break;
-    if (!take(session, got.length, now)) break;
+    take(session, got.length, now);
   }
 }
 
 void TcpStream::receive_selecting(kernel::Machine& machine, Session& session,
                                   net::TcpSocket& socket) {
   std::vector<std::uint8_t> buffer(options_.receive_bytes);
-  while (present(machine) < options_.window.end()) {
+  for (;;) {
     machine.read_clock();
     machine.system_call([&] {
       machine.cpu().charge(sched::Work::socket_call);
-      socket.wait_readable(options_.window.end());
+      socket.wait_readable(given_up());
     });
     for (std::size_t have = 0; have < buffer.size();) {
       const auto got = machine.system_call(
-          [&] { return socket.receive(std::span(buffer).subspan(have), options_.window.end()); });
+          [&] { return socket.receive(std::span(buffer).subspan(have), given_up()); });
       machine.cpu().charge(sched::Work::application);
       const core::Instant now = present(machine);
       if (got.status != net::SocketStatus::ok || got.length == 0) return;
       have += got.length;
-      if (!take(session, got.length, now)) return;
+      take(session, got.length, now);
     }
     machine.read_clock();
   }
 }
 
-// False: the time is up.
-bool TcpStream::take(Session& session, std::size_t length, core::Instant now) {
+void TcpStream::take(Session& session, std::size_t length, core::Instant now) {
   ++session.flow.received_packets;
   session.flow.received_bytes += length;
-  if (now >= options_.window.end()) return false;
-  if (!options_.window.contains(now)) return true;
+  if (!options_.window.contains(now)) return;
   ++session.window_packets;
   session.window_bytes += length;
   note_progress(session, now);
-  return true;
+}
+
+// Until the receiver has closed, too.
+void TcpStream::finish_sending(kernel::Machine& machine, net::TcpSocket& socket) {
+  std::uint8_t byte = 0;
+  machine.system_call([&] { socket.shutdown_send(); });
+  machine.system_call([&] { return socket.receive({&byte, 1}, given_up()); });
 }
 
 void TcpStream::note_progress(Session& session, core::Instant now) {

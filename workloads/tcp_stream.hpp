@@ -1,8 +1,9 @@
 // TCP one way, as fast as the connection takes it: netperf's TCP_STREAM and, with the ends the
 // other way round, TCP_MAERTS; iperf3 with other sizes and one more call for each message.
 //
-// The client connects in both directions. When the time is up both ends close, whatever is on its
-// way; a connection that never opens counts as a failed one, and carries nothing.
+// The client connects in both directions. When the time is up the sender says so (FIN), the
+// receiver takes what is still on its way, and both close; what does not come through within kDrain
+// is abandoned. A connection that never opens counts as a failed one, and carries nothing.
 #pragma once
 
 #include <cstdint>
@@ -39,6 +40,8 @@ struct TcpStreamOptions {
 
 class TcpStream final : public Workload {
  public:
+  static constexpr core::Nanos kDrain{1'000'000'000};
+
   TcpStream(Place client, Place server, TcpStreamOptions options);
 
   void start(core::Instant origin) override;
@@ -62,7 +65,9 @@ class TcpStream final : public Workload {
   void note_progress(Session& session, core::Instant now);
   void send_selecting(kernel::Machine& machine, Session& session, net::TcpSocket& socket);
   void receive_selecting(kernel::Machine& machine, Session& session, net::TcpSocket& socket);
-  bool take(Session& session, std::size_t length, core::Instant now);
+  void take(Session& session, std::size_t length, core::Instant now);
+  void finish_sending(kernel::Machine& machine, net::TcpSocket& socket);
+  core::Instant given_up() const { return options_.window.end() + kDrain; }
 
   Place client_;
   Place server_;

@@ -27,10 +27,10 @@ std::string verdict_of(const Published& figure, double ours) {
   if (figure.low && figure.high && ours >= *figure.low && ours <= *figure.high)
     return "in its range";
   const double ratio = ours / figure.value;
-  if (!(ratio > 0)) return "far off";
+  if (!(ratio > 0)) return "beyond 1.5x";
   const double apart = std::max(ratio, 1 / ratio);
   if (apart <= kSame) return "within 1.1x";
-  return apart <= kAlike ? "within 1.5x" : "far off";
+  return apart <= kAlike ? "within 1.5x" : "beyond 1.5x";
 }
 
 std::optional<double> metric_of(const RunReport& report, const MetricName& name) {
@@ -43,10 +43,24 @@ std::optional<double> metric_of(const RunReport& report, const MetricName& name)
   return std::nullopt;
 }
 
+// One metric after the other, each in the order of the file.
+std::vector<Published> by_metric(std::vector<Published> figures) {
+  std::vector<std::string> order;
+  for (const Published& figure : figures)
+    if (std::find(order.begin(), order.end(), figure.name.metric) == order.end())
+      order.push_back(figure.name.metric);
+  const auto place = [&order](const Published& figure) {
+    return std::find(order.begin(), order.end(), figure.name.metric) - order.begin();
+  };
+  std::stable_sort(figures.begin(), figures.end(),
+                   [&](const Published& a, const Published& b) { return place(a) < place(b); });
+  return figures;
+}
+
 Tally print_figures(const ScenarioFile& file, const RunReport& report) {
   Tally tally;
   std::string metric;
-  for (const Published& figure : file.published) {
+  for (const Published& figure : by_metric(file.published)) {
     if (figure.name.metric != metric) {
       metric = figure.name.metric;
       fmt::print("  {:<26} {:>9} {:>9} {:>5}\n", metric, "published", "ours", "ratio");
@@ -54,7 +68,7 @@ Tally print_figures(const ScenarioFile& file, const RunReport& report) {
     const auto ours = metric_of(report, figure.name);
     ++tally.figures;
     const std::string verdict = ours ? verdict_of(figure, *ours) : "not measured";
-    if (verdict == "far off" || !ours) ++tally.far;
+    if (verdict == "beyond 1.5x" || !ours) ++tally.far;
     const std::string ratio =
         ours && figure.value != 0 ? fmt::format("{:.2f}", *ours / figure.value) : "-";
     fmt::print("    {:<24} {:>9} {:>9} {:>5}  {:<9}  {}\n",

@@ -1,5 +1,7 @@
 #include "app/results/metrics.hpp"
 
+#include "net/tcp/tcp.hpp"
+
 namespace tapestry::app {
 
 namespace {
@@ -38,6 +40,8 @@ Counters Counters::read(RunWorld& run) {
     for (const auto& line : machine->interrupts().lines())
       interrupts += line->delivered();
     counters.interrupts.push_back(interrupts);
+    counters.tcp_timeouts += machine->stack().tcp().figures().timeouts;
+    counters.tcp_retransmits += machine->stack().tcp().figures().retrans_segs;
     for (std::size_t cpu = 0; cpu < machine->scheduler().cpus(); ++cpu) {
       counters.context_switches += machine->scheduler().cpu(cpu).context_switches();
       counters.time_squeeze += machine->napi().figures(cpu).time_squeeze;

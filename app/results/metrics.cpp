@@ -140,6 +140,10 @@ RunResult summarise(RunWorld& run, const Counters& before, const Counters& after
   summary.set("interrupts", interrupts);
   summary.set("context_switches", after.context_switches - before.context_switches);
   summary.set("time_squeeze", after.time_squeeze - before.time_squeeze);
+  if (summary.result.outcome.connections) {
+    summary.set("tcp_timeouts", after.tcp_timeouts - before.tcp_timeouts);
+    summary.set("tcp_retransmits", after.tcp_retransmits - before.tcp_retransmits);
+  }
   add_drops(summary);
   const core::Instant end = summary.result.finished ? summary.result.outcome.finished_at : after.at;
   const auto elapsed_ns = static_cast<double>((end - run.origin()).count());

@@ -26,6 +26,7 @@ struct Counters {
   std::vector<std::uint64_t> interrupts;    // likewise: device interrupts handled
   std::uint64_t context_switches = 0;
   std::uint64_t time_squeeze = 0;
+  std::uint64_t tcp_timeouts = 0, tcp_retransmits = 0;  // TCPTimeouts, RetransSegs
   std::uint64_t polls = 0, poll_packets = 0;  // NAPI polls of device drivers that did work
   host::charged::PortFigures port;            // of all guest ports together
   core::Balance ledger;

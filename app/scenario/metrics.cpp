@@ -29,6 +29,8 @@ const std::vector<MetricHelp>& metric_table() {
       {"time_squeeze", "rounds of NET_RX cut short with work left"},
       {"drops", "packets dropped, for whatever reason"},
       {"connections", "TCP connections that opened"},
+      {"tcp_timeouts", "retransmission timeouts of TCP, on all machines"},
+      {"tcp_retransmits", "TCP segments sent again, by all machines"},
       {"longest_silence_ns", "the longest time in which a TCP stream delivered nothing"},
       {"duration_ns", "virtual time that was measured"},
   };
