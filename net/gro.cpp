@@ -227,9 +227,10 @@ bool Gro::merge(Held& held, PacketPtr& packet, const Segment& segment) {
 // --- going up ------------------------------------------------------------------------------------
 
 void Gro::take_out(Bucket& bucket, Held& held) {
-  Held taken = std::move(held);
-  Held* end = bucket.held.data() + bucket.size;
-  std::move(&held + 1, end, &held);
+  Held taken = std::exchange(held, {});
+  Held* const end = bucket.held.data() + bucket.size;
+  for (Held* hole = &held; hole + 1 != end; ++hole)
+    *hole = std::exchange(hole[1], {});
   --bucket.size;
   complete(std::move(taken));
 }
@@ -272,7 +273,8 @@ void Gro::pass_up() {
     (void)going.push(std::move(packet));
   ready_segments_ = 0;
   while (PacketPtr packet = going.pop()) {
-    stack_.devices_[packet->interface - 1]->accept(std::move(packet));
+    Device& device = *stack_.devices_[packet->interface - 1];
+    device.accept(std::move(packet));
     stack_.cpu().settle();
   }
 }
