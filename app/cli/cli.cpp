@@ -74,7 +74,10 @@ int run_command_line(int argc, char** argv) {
   Options options;
   CLI::App* run = app.add_subcommand("run", "run a scenario and print its results");
   add_run_options(*run, options);
-  run->add_option("--pcap", options.captures, "[machine.device=]FILE: capture there (repeatable)")
+  run->add_option(
+         "--pcap", options.captures,
+         "[machine.device=]FILE: capture there, or all \"drops\"; pcap, or pcapng by its suffix, "
+         "which takes several points (repeatable)")
       ->allow_extra_args(false);
   run->add_option("--settle", options.run.settle, "when charges are paid: always, seams, random")
       ->check(CLI::IsMember({"always", "seams", "random"}));
