@@ -12,26 +12,31 @@
 
 #include "core/result.hpp"
 #include "core/time.hpp"
+#include "observe/capture_file.hpp"
 
 namespace tapestry::observe {
 
-class PcapWriter {
+class PcapWriter final : public CaptureFile {
  public:
-  static constexpr std::uint32_t kWholeFrames = 262'144;  // the snap length that cuts nothing
-
   // Creates or replaces the file. `snap_length`: bytes kept of each frame, at least 1.
   static core::Result<std::unique_ptr<PcapWriter>> create(const std::string& path,
                                                           std::uint32_t snap_length = kWholeFrames);
-  ~PcapWriter();
+  ~PcapWriter() override;
 
   // `length`: of the frame, of which `bytes` are the first min(length, snap length).
   void write(core::Instant at, std::span<const std::uint8_t> bytes, std::size_t length);
+
+  // A file of this format has one point and no room for notes.
+  void write(std::size_t, core::Instant at, std::span<const std::uint8_t> bytes, std::size_t length,
+             const Notes&) override {
+    write(at, bytes, length);
+  }
 
   std::uint32_t snap_length() const { return snap_length_; }
   std::uint64_t frames() const { return frames_; }
 
   // Empty if every record reached the file.
-  std::string close();
+  std::string close() override;
 
  private:
   struct Handles;

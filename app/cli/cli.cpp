@@ -66,22 +66,29 @@ void finish(Options& options) {
   run.runner.progress = !options.quiet && isatty(STDERR_FILENO) == 1;
 }
 
-int dispatch(int argc, char** argv) {
-  CLI::App app("Tapestry replays network datapaths in virtual time.", "tapestry");
-  app.set_version_flag("--version", version_text());
-  app.require_subcommand(1);
-
-  Options options;
+CLI::App* add_run_command(CLI::App& app, Options& options) {
   CLI::App* run = app.add_subcommand("run", "run a scenario and print its results");
   add_run_options(*run, options);
-  run->add_option("--pcap", options.captures, "[machine.device=]FILE: capture there (repeatable)")
+  run->add_option(
+         "--pcap", options.captures,
+         "[machine.device=]FILE: capture there, or all \"drops\"; pcap, or pcapng by its suffix, "
+         "which takes several points (repeatable)")
       ->allow_extra_args(false);
   run->add_option("--settle", options.run.settle, "when charges are paid: always, seams, random")
       ->check(CLI::IsMember({"always", "seams", "random"}));
   run->add_flag("-q,--quiet", options.quiet, "no progress line");
   CLI::Option* json = run->add_flag("--json", options.json, "results as one JSON document");
   run->add_flag("--csv", options.csv, "results as CSV")->excludes(json);
+  return run;
+}
 
+int dispatch(int argc, char** argv) {
+  CLI::App app("Tapestry replays network datapaths in virtual time.", "tapestry");
+  app.set_version_flag("--version", version_text());
+  app.require_subcommand(1);
+
+  Options options;
+  CLI::App* run = add_run_command(app, options);
   CLI::App* verify = app.add_subcommand(
       "verify", "run a scenario twice and in every settle mode, and compare the fingerprints");
   add_run_options(*verify, options);

@@ -10,6 +10,7 @@
 
 #include "app/cli/cli.hpp"
 #include "app/results/output.hpp"
+#include "app/run/captures.hpp"
 #include "app/scenario/attribute.hpp"
 #include "app/scenario/loader.hpp"
 #include "kernel/era.hpp"
@@ -71,7 +72,7 @@ bool names_exist(const ScenarioFile& file, const RunnerOptions& options) {
     });
   });
   for (const CaptureRequest& request : options.captures) {
-    if (request.device.empty()) continue;
+    if (request.device.empty() || request.device == kDropPoint) continue;
     const auto has_device = [&](const Scenario& scenario) {
       return std::any_of(scenario.devices.begin(), scenario.devices.end(),
                          [&](const Device& device) { return device.name == request.device; });

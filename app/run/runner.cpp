@@ -9,9 +9,9 @@
 #include <memory>
 #include <optional>
 
+#include "app/run/captures.hpp"
 #include "app/run/progress.hpp"
 #include "core/fingerprint.hpp"
-#include "observe/capture.hpp"
 
 namespace tapestry::app {
 
@@ -103,8 +103,8 @@ class Runner {
         RunWorld::build(scenario, workload, *tables, {.settle_mode = options_.settle_mode});
     if (!built) return fail(Ending::failed, built.error().message);
     RunWorld& run = **built;
-    std::vector<std::unique_ptr<observe::Capture>> captures;
-    if (!open_captures(scenario, run, captures)) return false;
+    Captures captures(scenario, workload, run);
+    if (!open_captures(captures)) return false;
     try {
       run.bring_up();
     } catch (const core::NoProgress& stuck) {
@@ -118,8 +118,7 @@ class Runner {
 
   // What was done, also by a run that did not come to its end. False if it cannot be told.
   bool report(RunWorld& run, const Scenario& scenario, const Workload& workload,
-              const Counters& before,
-              const std::vector<std::unique_ptr<observe::Capture>>& captures) {
+              const Counters& before, Captures& captures) {
     const Counters after = Counters::read(run);
     std::vector<std::string> machines;
     for (const Machine& machine : scenario.machines)
@@ -132,8 +131,7 @@ class Runner {
     if (!after.ledger.balanced)
       return fail(Ending::failed,
                   name + ": packets are missing from the ledger\n" + after.ledger.text);
-    for (const auto& capture : captures)
-      if (std::string lost = capture->close(); !lost.empty()) return fail(Ending::failed, lost);
+    if (std::string lost = captures.close(); !lost.empty()) return fail(Ending::failed, lost);
     return true;
   }
 
@@ -178,32 +176,19 @@ class Runner {
     return lines;
   }
 
-  bool open_captures(const Scenario& scenario, RunWorld& run,
-                     std::vector<std::unique_ptr<observe::Capture>>& captures) {
+  bool open_captures(Captures& captures) {
+    std::map<std::string, std::string> paths;  // points of one file stay together
     for (const CaptureRequest& request : options_.captures) {
-      const auto point = capture_point(scenario, request.device);
-      if (!point) return fail(Ending::failed, "no device is called " + request.device);
-      observe::CaptureOptions how;
-      for (const Capture& capture : scenario.captures) {
-        if (capture.device.index != *point) continue;
-        if (capture.snaplen) how.snap_length = static_cast<std::uint32_t>(capture.snaplen->count());
-        how.complete_checksums = capture.checksums == CaptureChecksums::complete;
+      auto [path, is_new] = paths.try_emplace(request.path);
+      if (is_new) {
+        path->second = path_for(request.path);
+      } else if (!request.path.ends_with(".pcapng")) {
+        return fail(Ending::failed, request.path + ": a pcap file has one point; name it .pcapng");
       }
-      auto writer = observe::PcapWriter::create(path_for(request.path), how.snap_length);
-      if (!writer) return fail(Ending::failed, writer.error().message);
-      captures.push_back(std::make_unique<observe::Capture>(run.hardware().device(*point),
-                                                            std::move(*writer), how));
+      if (std::string wrong = captures.add(request.device, path->second); !wrong.empty())
+        return fail(Ending::failed, wrong);
     }
     return true;
-  }
-
-  static std::optional<std::size_t> capture_point(const Scenario& scenario,
-                                                  const std::string& device) {
-    if (device.empty())
-      return scenario.captures.empty() ? 0 : scenario.captures.front().device.index;
-    for (std::size_t i = 0; i < scenario.devices.size(); ++i)
-      if (scenario.devices[i].name == device) return i;
-    return std::nullopt;
   }
 
   // One run writes the file that was asked for; several add their number before the suffix.

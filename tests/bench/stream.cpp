@@ -20,6 +20,7 @@
 #include "host/sim/nic.hpp"
 #include "kernel/world.hpp"
 #include "observe/capture.hpp"
+#include "observe/pcap_writer.hpp"
 #include "transports/nic/nic.hpp"
 #include "workloads/udp_stream.hpp"
 
@@ -121,8 +122,9 @@ int main(int argc, char** argv) {
   if (!pcap.empty()) {
     auto writer = observe::PcapWriter::create(pcap);
     if (!writer) return 3;
-    capture = std::make_unique<observe::Capture>(right.device, std::move(*writer),
-                                                 observe::CaptureOptions{});
+    capture = std::make_unique<observe::Capture>(
+        right.device, std::shared_ptr<observe::CaptureFile>(std::move(*writer)), 0,
+        observe::CaptureOptions{});
   }
   // 1,538 bytes of slot at 10 Gb/s: 1,230.4 ns.
   const auto duration = core::Nanos{static_cast<std::int64_t>(packets) * 12304 / 10};

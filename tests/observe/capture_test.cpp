@@ -6,12 +6,14 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "core/bytes.hpp"
 #include "core/checksum.hpp"
+#include "observe/pcap_writer.hpp"
 #include "tests/support/net_world.hpp"
 #include "tests/support/program.hpp"
 #include "tests/support/skip.hpp"
@@ -33,7 +35,8 @@ struct Captured {
     pair.a.driver.offers.transmit_checksum = offload;
     auto writer = PcapWriter::create(path, options.snap_length);
     REQUIRE(writer.ok());
-    capture.emplace(pair.a.device, std::move(*writer), options);
+    writing = std::move(*writer);
+    capture.emplace(pair.a.device, writing, 0, options);
   }
 
   void send(const std::vector<std::vector<std::uint8_t>>& payloads) {
@@ -45,7 +48,7 @@ struct Captured {
       socket.reset();
     });
     world.run();
-    CHECK(capture->close().empty());
+    CHECK(writing->close().empty());
   }
   workloads::CaptureFile read() const {
     auto file = workloads::read_capture(path);
@@ -58,6 +61,7 @@ struct Captured {
   World world;
   NetPair pair;
   std::string path;
+  std::shared_ptr<CaptureFile> writing;
   std::optional<Capture> capture;
 };
 
