@@ -150,6 +150,7 @@ void Uml::take_signals() {
   if (signals_ == 0) return;
   enter_host_kernel();
   if (runs_a_process()) interrupt_tracer();
+  host_.cpu().settle();  // what comes until the tracer is back is taken, too
   const std::uint8_t taken = std::exchange(signals_, std::uint8_t{0});
   signal_pending_ = false;
   for (const Signal signal : {sigio, sigalrm}) {

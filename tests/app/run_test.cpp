@@ -73,6 +73,21 @@ TEST_CASE("a shipped scenario has one fingerprint, however it is paid and whoeve
   CHECK(run_scenario(file, watched).fingerprint == first.fingerprint);
 }
 
+// Its streams are cut short: what 20 ms hold is every mechanism of the whole.
+TEST_CASE("the thread of 2020 has one fingerprint, however it is paid") {
+  LoadOptions shorter;
+  shorter.overrides = {"workloads.stream.duration=20ms", "workloads.maerts.duration=20ms"};
+  const LoadedScenario loaded = load_scenario(kScenarios + "uml-lkl-tap-virtio.yaml", shorter);
+  REQUIRE(loaded.scenario);
+  const RunReport first = run_scenario(*loaded.scenario, {});
+  REQUIRE(first.ending == Ending::complete);
+  for (const auto mode : {sched::SettleMode::always, sched::SettleMode::random}) {
+    RunnerOptions options;
+    options.settle_mode = mode;
+    CHECK(run_scenario(*loaded.scenario, options).fingerprint == first.fingerprint);
+  }
+}
+
 // What the guest sends reaches a machine at the other end of a wire, through the host's bridge.
 TEST_CASE("a bridge joins a guest on a tap and a machine behind a card, in every settle mode") {
   const std::string text =
