@@ -93,6 +93,8 @@ void Cpu::report_no_progress() {
                      " looks again and again at one instant and never spends time";
   for (const std::string& actor : hub_.kept_waiting())
     text += ", while " + actor + " waits for its turn";
+  // The world has failed. Whoever is unwound by this must not go on in it: no settling, no waiting.
+  hub_.begin_cancelling();
   throw core::NoProgress(text);
 }
 
