@@ -27,7 +27,8 @@ Device::Device(Stack& stack, DeviceOptions options, std::uint32_t number)
       number_(number),
       watchdog_(stack.environment().jiffies, &Device::watchdog_expired, this) {
   TAPESTRY_ASSERT(options_.tx_queues >= 1, "a device has a transmit queue");
-  TAPESTRY_ASSERT(options_.mtu_bytes >= 68 && options_.mtu_bytes <= 65'521, "an MTU of Ethernet");
+  TAPESTRY_ASSERT(options_.mtu_bytes >= kMtuMinBytes && options_.mtu_bytes <= kMtuMaxBytes,
+                  "an MTU of Ethernet");
   for (std::size_t index = 0; index < options_.tx_queues; ++index)
     queues_.push_back(std::make_unique<TxQueue>(*this, index, options_.txqueuelen));
 }

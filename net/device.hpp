@@ -39,6 +39,11 @@ struct Features {                  // netdev_features_t, as far as they matter h
   bool queueless = false;  // IFF_NO_QUEUE, lockless too: no queueing discipline. Not so a tap
 };
 
+// The smallest link that IPv4 knows, and the largest packet of 65,535 bytes with its Ethernet
+// header still in it.
+inline constexpr std::uint32_t kMtuMinBytes = 68;
+inline constexpr std::uint32_t kMtuMaxBytes = 65'535 - 14;
+
 enum class Transmit : std::uint8_t {
   ok,       // NETDEV_TX_OK: the driver took the packet
   dropped,  // NETDEV_TX_OK as well, but the driver could not send it and has dropped it
@@ -77,7 +82,7 @@ struct DeviceFigures {
 struct DeviceOptions {
   std::string name{};
   MacAddress mac{};
-  std::uint32_t mtu_bytes = 1500;   // 68 .. 65,521
+  std::uint32_t mtu_bytes = 1500;   // kMtuMinBytes .. kMtuMaxBytes
   std::uint32_t txqueuelen = 1000;  // packets of each band of pfifo_fast, ether_setup
   std::size_t tx_queues = 1;
   bool byte_queue_limits = true;  // BQL, for drivers that report completions

@@ -3,14 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <iostream>
 #include <iterator>
+#include <limits>
 #include <optional>
 
 #include "app/cli/cli.hpp"
 #include "app/results/output.hpp"
-#include "app/run/captures.hpp"
+#include "app/run/capture_requests.hpp"
 #include "app/scenario/attribute.hpp"
 #include "app/scenario/loader.hpp"
 #include "kernel/era.hpp"
@@ -51,6 +53,13 @@ bool costs_are_good(const ScenarioFile& file) {
   return true;
 }
 
+bool is_seed(const std::string& text) {
+  std::uint64_t seed = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stopped, error] = std::from_chars(text.data(), end, seed);
+  return error == std::errc() && stopped == end;
+}
+
 // A name that was asked for and does not exist is an error, not an empty table.
 bool names_exist(const ScenarioFile& file, const RunnerOptions& options) {
   bool good = true;
@@ -71,16 +80,6 @@ bool names_exist(const ScenarioFile& file, const RunnerOptions& options) {
                          [&](const Workload& workload) { return workload.name == name; });
     });
   });
-  for (const CaptureRequest& request : options.captures) {
-    if (request.device.empty() || request.device == kDropPoint) continue;
-    const auto has_device = [&](const Scenario& scenario) {
-      return std::any_of(scenario.devices.begin(), scenario.devices.end(),
-                         [&](const Device& device) { return device.name == request.device; });
-    };
-    if (std::any_of(file.variants.begin(), file.variants.end(), has_device)) continue;
-    fmt::print(stderr, "error: the scenario has no device called {}\n", request.device);
-    good = false;
-  }
   return good;
 }
 
@@ -120,7 +119,14 @@ std::vector<std::string> shipped_scenarios() {
 
 std::optional<ScenarioFile> load_or_explain(const ScenarioArguments& arguments) {
   std::vector<std::string> overrides = arguments.overrides;
-  if (!arguments.seed.empty()) overrides.push_back("seed=" + arguments.seed);
+  if (!arguments.seed.empty()) {
+    if (!is_seed(arguments.seed)) {
+      fmt::print(stderr, "error: --seed: '{}' is no whole number from 0 to {}\n", arguments.seed,
+                 std::numeric_limits<std::uint64_t>::max());
+      return std::nullopt;
+    }
+    overrides.push_back("seed=" + arguments.seed);
+  }
   LoadedScenario loaded = load(arguments.file, overrides);
   print(loaded.diagnostics, arguments.file);
   if (loaded.scenario && !costs_are_good(*loaded.scenario)) return std::nullopt;
@@ -130,6 +136,10 @@ std::optional<ScenarioFile> load_or_explain(const ScenarioArguments& arguments) 
 int run_scenario_command(const RunArguments& arguments) {
   const auto file = load_or_explain(arguments.scenario);
   if (!file || !names_exist(*file, arguments.runner)) return kUsage;
+  const auto faults = capture_faults(*file, arguments.scenario.file, arguments.runner.captures);
+  for (const std::string& fault : faults)
+    fmt::print(stderr, "error: {}\n", fault);
+  if (!faults.empty()) return kUsage;
   const RunReport report = run_scenario(*file, arguments.runner);
   const auto judged = judge_all(*file, report);
   const Provenance provenance = provenance_of(arguments);

@@ -68,7 +68,7 @@ std::string print_json(const ScenarioFile& file, const RunReport& report,
   Json document;
   document["schema_version"] = 1;
   document["provenance"] = provenance_json(file, provenance);
-  document["fingerprint"] = report.fingerprint;
+  if (!report.fingerprint.empty()) document["fingerprint"] = report.fingerprint;
   document["results"] = Json::array();
   for (const RunResult& result : report.results) {
     Json row{{"variant", result.variant}, {"workload", result.workload}};

@@ -227,7 +227,8 @@ std::string print_table(const ScenarioFile& file, const RunReport& report,
                           "");
   for (const std::string& set : provenance.overrides)
     text += layout::wrapped("changed by --set " + set, "");
-  return text + "fingerprint " + report.fingerprint + "\n";
+  if (!report.fingerprint.empty()) text += "fingerprint " + report.fingerprint + "\n";
+  return text;
 }
 
 }  // namespace tapestry::app

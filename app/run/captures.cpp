@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "app/version.hpp"
+#include "core/assert.hpp"
 #include "observe/pcap_writer.hpp"
 
 namespace tapestry::app {
@@ -30,7 +31,7 @@ observe::CaptureOptions Captures::options_for(std::size_t device) const {
 }
 
 std::string Captures::add_to_pcap(const std::string& device, const std::string& path) {
-  if (device == kDropPoint) return path + ": only a .pcapng file has room for the reasons of drops";
+  TAPESTRY_ASSERT(device != kDropPoint, "drops go into a file that has room for their reasons");
   const auto index = device_index(device);
   if (!index) return index.error().message;
   const observe::CaptureOptions options = options_for(*index);

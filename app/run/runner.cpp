@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "app/run/captures.hpp"
 #include "app/run/progress.hpp"
@@ -57,7 +58,7 @@ class Runner {
 
   RunReport finish(const core::Fingerprint& all) {
     progress_.clear();
-    report_.fingerprint = all.hex();
+    if (!report_.results.empty()) report_.fingerprint = all.hex();
     return std::move(report_);
   }
 
@@ -176,25 +177,33 @@ class Runner {
     return lines;
   }
 
+  // What can be known to be wrong with the requests has been looked for (capture_requests.hpp).
   bool open_captures(Captures& captures) {
     std::map<std::string, std::string> paths;  // points of one file stay together
     for (const CaptureRequest& request : options_.captures) {
       auto [path, is_new] = paths.try_emplace(request.path);
-      if (is_new) {
-        path->second = path_for(request.path);
-      } else if (!request.path.ends_with(".pcapng")) {
-        return fail(Ending::failed, request.path + ": a pcap file has one point; name it .pcapng");
-      }
+      if (is_new) path->second = path_for(request.path);
       if (std::string wrong = captures.add(request.device, path->second); !wrong.empty())
         return fail(Ending::failed, wrong);
     }
     return true;
   }
 
-  // One run writes the file that was asked for; several add their number before the suffix.
+  // One run writes the file that was asked for; several add their number before the suffix, and
+  // none takes a name that another has.
   std::string path_for(const std::string& path) {
-    const std::size_t number = ++captured_[path];
-    if (number == 1) return path;
+    std::string name = path;
+    for (int number = 2; !captured_.insert(name).second || is_asked_for(name, path); ++number)
+      name = numbered(path, number);
+    return name;
+  }
+
+  bool is_asked_for(const std::string& name, const std::string& path) const {
+    return name != path && std::any_of(options_.captures.begin(), options_.captures.end(),
+                                       [&](const auto& other) { return other.path == name; });
+  }
+
+  static std::string numbered(const std::string& path, int number) {
     const std::size_t dot = path.rfind('.');
     if (dot == std::string::npos || path.find('/', dot) != std::string::npos)
       return path + "-" + std::to_string(number);
@@ -208,7 +217,7 @@ class Runner {
   boost::asio::signal_set signals_;
   WallClock::time_point deadline_ = WallClock::time_point::max();
   std::map<std::string, sched::CostTable> tables_;
-  std::map<std::string, std::size_t> captured_;
+  std::set<std::string> captured_;
   RunReport report_;
 };
 

@@ -42,7 +42,7 @@ struct RunReport {
   Ending ending = Ending::complete;
   std::string error;
   std::vector<RunResult> results;
-  std::string fingerprint;  // over all of them
+  std::string fingerprint;  // over all of them; empty if there are none
 };
 
 RunReport run_scenario(const ScenarioFile& file, const RunnerOptions& options);

@@ -1,5 +1,9 @@
 // Devices and links.
+#include <string>
+
 #include "app/scenario/fields.hpp"
+#include "core/packet_containers.hpp"
+#include "net/device.hpp"
 
 namespace tapestry::app {
 namespace {
@@ -35,9 +39,11 @@ Fields<Device> common_device_fields() {
   return {
       field("address", &Device::address, {.help = "its IPv4 address and prefix; absent: none"}),
       field("mac", &Device::mac, {.help = "its MAC address; absent: one of its own"}),
-      field(
-          "mtu", &Device::mtu,
-          {.assumed = "1500", .low = "68", .high = "65535", .help = "largest IP packet, in bytes"}),
+      field("mtu", &Device::mtu,
+            {.assumed = "1500",
+             .low = "68",
+             .high = std::to_string(net::kMtuMaxBytes),
+             .help = "largest IP packet, in bytes"}),
   };
 }
 
@@ -98,7 +104,7 @@ const Fields<VectorDevice>& kind_fields<VectorDevice>() {
       field("depth", &VectorDevice::depth,
             {.assumed = "64",
              .low = "1",
-             .high = "4096",
+             .high = std::to_string(core::PacketBatch::kCapacityMax),
              .help = "messages in each of its two queues"}),
       field("gro", &VectorDevice::gro,
             {.assumed = "true", .help = "receive buffers of 64 KiB for merged packets"}),

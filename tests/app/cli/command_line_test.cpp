@@ -68,6 +68,7 @@ TEST_CASE("what is asked for wrongly ends with 2, and prints no result", "[cli]"
       {{"run", kShipped, "--variant", "none"}, "the scenario has no variant called none"},
       {{"run", kShipped, "--workload", "none"}, "the scenario has no workload called none"},
       {{"run", kShipped, "--pcap", "host.eth9=/tmp/x"}, "no device called host.eth9"},
+      {{"run", kShipped, "--seed", "-1"}, "--seed: '-1' is no whole number"},
       {{"run", "scenarios/not-there.yaml"}, "scenarios/not-there.yaml"},
       {{"verify", "scenarios/not-there.yaml"}, "scenarios/not-there.yaml"},
       {{"check", "scenarios/not-there.yaml"}, "scenarios/not-there.yaml"},

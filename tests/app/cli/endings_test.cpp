@@ -62,6 +62,89 @@ double cpu_seconds_of_children() {
          static_cast<double>(used.ru_utime.tv_usec) / 1e6;
 }
 
+TEST_CASE("captures that would lose something are refused with 2, and nothing is touched",
+          "[cli]") {
+  const TemporaryFolder folder;
+  const std::string scenario = folder.write("s.yaml", long_scenario());
+  std::filesystem::create_symlink(folder.path("late.pcap"), folder.path("link.pcap"));
+  const std::string file = folder.path("c.pcap");
+  const std::string same = folder.path("./c.pcap");
+  const std::string ng = folder.path("c.pcapng");
+  struct Row {
+    std::vector<std::string> captures;
+    std::string says;
+  };
+  const std::vector<Row> rows = {
+      {{"host.tap0=" + file, "guest.vec0=" + same}, "are one file"},
+      {{"host.tap0=" + folder.path("late.pcap"), "guest.vec0=" + folder.path("link.pcap")},
+       "are one file"},
+      {{"host.tap0=" + file, "guest.vec0=" + file}, "a pcap file has one point"},
+      {{"host.tap0=" + ng, "host.tap0=" + ng}, "host.tap0 is captured twice"},
+      {{ng, "host.tap0=" + ng}, "host.tap0 is captured twice"},
+      {{"drops=" + ng, "drops=" + ng}, "drops is captured twice"},
+      {{"drops=" + file}, "only a .pcapng file has room"},
+      {{"host.tap0="}, "no file is named"},
+      {{"host.tap0=" + scenario}, "the run reads this file"},
+      {{"host.tap0=" + std::string(TAPESTRY_SOURCE_ROOT) + "/scenarios/costs/epyc-guest.yaml"},
+       "the run reads this file"},
+  };
+  for (const Row& row : rows) {
+    std::vector<std::string> arguments = {"run", scenario};
+    for (const std::string& capture : row.captures) {
+      arguments.emplace_back("--pcap");
+      arguments.push_back(capture);
+    }
+    const Finished done = tapestry(arguments);
+    CAPTURE(row.says, done.err);
+    CHECK(done.code == 2);
+    CHECK(done.out.empty());
+    CHECK_THAT(done.err, Contains(row.says));
+    CHECK(read_text(scenario) == long_scenario());
+    CHECK_FALSE(std::filesystem::exists(file));
+  }
+}
+
+TEST_CASE("the files of several runs take no name that was asked for", "[cli]") {
+  const TemporaryFolder folder;
+  const std::string text = long_scenario();
+  const std::string two = text.substr(0, text.find("  long:")) +
+                          "  again: {kind: ping, from: guest, to: host, count: 1, interval: 1ms}\n";
+  const Finished done = tapestry({"run", "-", "--pcap", "host.tap0=" + folder.path("a.pcap"),
+                                  "--pcap", "guest.vec0=" + folder.path("a-2.pcap")},
+                                 {.input = two});
+  CHECK(done.code == 0);
+  for (const char* name : {"a.pcap", "a-2.pcap", "a-3.pcap", "a-2-2.pcap"})
+    CHECK(std::filesystem::exists(folder.path(name)));
+}
+
+TEST_CASE("a run in which nothing ran has no fingerprint", "[cli]") {
+  const Finished done = tapestry({"run", "-", "--pcap", "host.tap0=/no/such/folder/x.pcap"},
+                                 {.input = long_scenario()});
+  CHECK(done.code == 3);
+  CHECK_THAT(done.out, !Contains("fingerprint"));
+}
+
+// Seven connections are busy in each other's way when the loop is found out.
+TEST_CASE("a world that is found to stand still while TCP works ends with 124 in every mode",
+          "[cli]") {
+  const std::string text =
+      "schema: tapestry/1\ntitle: still\ncosts: zero\nmachines:\n"
+      "  host: {platform: native, kernel: \"6.1\", cpus: 3, preempt: none}\n"
+      "  guest: {platform: uml, kernel: \"6.1\", host: host}\n"
+      "devices:\n"
+      "  host.tap0: {kind: tap, address: 10.77.0.1/24, mtu: 576}\n"
+      "  guest.vec0: {kind: vector, transport: hybrid, attach: host.tap0, depth: 2, gro: false, "
+      "address: 10.77.0.2/24, mtu: 576}\n"
+      "workloads:\n"
+      "  w: {kind: tcp-stream, from: guest, to: host, duration: 15ms, sessions: 7, send: 1460B, "
+      "receive: 64B, no-delay: true}\n";
+  const std::string mode = GENERATE(as<std::string>{}, "seams", "always", "random");
+  const Finished done = tapestry({"run", "-", "--settle", mode}, {.input = text});
+  CAPTURE(mode);
+  CHECK(done.code == 124);
+  CHECK_THAT(done.err, Contains("never spends time"));
+}
+
 TEST_CASE("a capture that cannot be written ends with 3 and names the file", "[cli]") {
   const Finished done = tapestry({"run", kShipped, "--variant", "legacy", "--workload", "ping",
                                   "--pcap", "host.tap0=/no/such/folder/x.pcap"});

@@ -151,7 +151,7 @@ TEST_CASE("a fault of the base is told once, a fault of a variant with its name"
         std::vector<std::string>{
             "file:5:50: error: machines.host.cpus: 0 is out of range, which is 1 to 64",
             "file:14:37: error: variants.b.devices.guest.vec0.depth: 0 is out of range, which is 1 "
-            "to 4096 "
+            "to 1024 "
             "(in variant b)"});
 }
 

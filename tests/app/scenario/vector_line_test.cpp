@@ -122,7 +122,7 @@ TEST_CASE("a fault in a line is reported at its place in the file", "[app][scena
             "file:9:49: error: devices.guest.vec0.line: there is no device 'host.tap1'"});
   CHECK(with_line("'vec0:transport=tap,ifname=tap0,depth=0'") ==
         std::vector<std::string>{
-            "file:9:60: error: devices.guest.vec0.line: 0 is out of range, which is 1 to 4096"});
+            "file:9:60: error: devices.guest.vec0.line: 0 is out of range, which is 1 to 1024"});
   CHECK(with_line("vec0:transport=tap") ==
         std::vector<std::string>{"file:9:40: error: devices.guest.vec0.line: 'ifname' is missing"});
 }
