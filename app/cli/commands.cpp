@@ -195,6 +195,10 @@ int list_command(const std::string& what) {
   } else if (what == "metrics") {
     for (const MetricHelp& metric : metric_table())
       fmt::print("{:<26} {}\n", metric.name, metric.help);
+    const std::vector<std::string> all = metric_names({"MACHINE"});
+    for (auto name = all.begin() + static_cast<std::ptrdiff_t>(metric_table().size());
+         name != all.end(); ++name)
+      fmt::print("{:<26} percent of one CPU of that machine\n", *name);
   } else if (what == "kernels") {
     for (const char* version : {"2.6.22", "2.6.36", "3.7", "4.18", "5.5", "6.1", "6.13", "6.18"})
       if (const auto era = kernel::era_of(version)) fmt::print("{}\n", era->name);

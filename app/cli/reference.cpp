@@ -87,7 +87,10 @@ int reference_command(const std::vector<std::string>& files, const RunnerOptions
   for (const std::string& path : files.empty() ? shipped_scenarios() : files) {
     const auto file = load_or_explain({path, {}, {}});
     if (!file) return kUsage;
-    if (file->published.empty()) continue;
+    if (file->published.empty()) {
+      if (!files.empty()) fmt::print("{}: nothing is published for it\n", path);
+      continue;
+    }
     const RunReport report = run_scenario(*file, options);
     if (report.ending != Ending::complete) {
       fmt::print(stderr, "error: {}\n", report.error.empty() ? "interrupted" : report.error);
