@@ -1,6 +1,7 @@
 #!/bin/bash
 # Runs every scenario that ships with each of the given programs, and compares the fingerprints: a result
-# must not depend on compiler or optimisation. Each scenario is one test case.
+# must not depend on compiler or optimisation. Each scenario is one test case. Whether expectations hold is another
+# test's business: in a run cut short some can't.
 #
 #   fingerprints.sh PROGRAM PROGRAM...
 set -u
@@ -14,7 +15,8 @@ declare -A shorter=(
 
 fingerprint() { # fingerprint PROGRAM SCENARIO
   # shellcheck disable=SC2086  # several words
-  "$1" run "$2" ${shorter[$(basename "$2")]-} --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["fingerprint"])'
+  { "$1" run "$2" ${shorter[$(basename "$2")]-} --json || (($? == 1)); } |
+    python3 -c 'import json, sys; print(json.load(sys.stdin)["fingerprint"])'
 }
 
 shopt -s nullglob
