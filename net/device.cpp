@@ -106,12 +106,14 @@ bool Device::transmit_past_qdisc(PacketPtr packet) {
   return sent;
 }
 
-// netdev_pick_tx: by flow, so that a flow stays in order.
+// netdev_core_pick_tx: by flow, so that a flow stays in order, unless the driver knows better.
 TxQueue& Device::choose_queue(core::Packet& packet) {
   if (queues_.size() == 1) [[likely]]
     return *queues_[0];
   const std::uint32_t flow = packet.hash != 0 ? packet.hash : packet.flow;
-  packet.queue = static_cast<std::uint16_t>(flow % queues_.size());
+  const std::size_t queue = driver_->select_queue(packet, flow % queues_.size());
+  TAPESTRY_ASSERT(queue < queues_.size(), "a driver chooses one of its queues");
+  packet.queue = static_cast<std::uint16_t>(queue);
   return *queues_[packet.queue];
 }
 

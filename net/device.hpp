@@ -62,6 +62,9 @@ class Driver {
   virtual void open() = 0;   // ndo_open: process context
   virtual void close() = 0;  // ndo_stop: process context; when it returns nothing of it runs
   virtual Transmit transmit(core::PacketPtr& packet, TxQueue& queue) = 0;  // ->more: xmit_more
+  // ndo_select_queue: by which of the device's queues a packet leaves; `chosen` is the stack's own
+  // choice. Asked only of devices with several.
+  virtual std::size_t select_queue(const core::Packet&, std::size_t chosen) { return chosen; }
   virtual void transmit_timed_out() {}  // the watchdog found a stopped queue
   // How long a queue may stay stopped (watchdog_timeo), at least a jiffy.
   virtual core::Nanos watchdog_time() const { return kWatchdogTime; }
