@@ -25,4 +25,11 @@ std::optional<Era> era_of(std::string_view version) {
   return std::nullopt;
 }
 
+std::vector<std::string_view> era_names() {
+  std::vector<std::string_view> names;
+  for (const Era& era : kEras)
+    names.push_back(era.name);
+  return names;
+}
+
 }  // namespace tapestry::kernel

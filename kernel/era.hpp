@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string_view>
+#include <vector>
 
 namespace tapestry::kernel {
 
@@ -22,7 +23,10 @@ struct Era {
   bool uml_vector_napi;  // UML's vector driver polls: since 5.18; before: receives in hardirq
 };
 
-// Known: 2.6.22 2.6.36 3.7 4.18 5.5 6.1 6.13 6.18. Nothing for any other version.
+// Nothing for a version that is not among them.
 std::optional<Era> era_of(std::string_view version);
+
+// The known versions, oldest first: 2.6.22 2.6.36 3.7 4.18 5.5 6.1 6.13 6.18.
+std::vector<std::string_view> era_names();
 
 }  // namespace tapestry::kernel

@@ -76,6 +76,10 @@ CLI::App* add_run_command(CLI::App& app, Options& options) {
       ->allow_extra_args(false);
   run->add_option("--settle", options.run.settle, "when charges are paid: always, seams, random")
       ->check(CLI::IsMember({"always", "seams", "random"}));
+  run->add_flag("--profile", options.run.profile,
+                "also print where CPU time went, as perf top does");
+  run->add_option("--folded", options.run.folded,
+                  "FILE: where CPU time went as folded stacks, for flame graphs");
   run->add_flag("-q,--quiet", options.quiet, "no progress line");
   CLI::Option* json = run->add_flag("--json", options.json, "results as one JSON document");
   run->add_flag("--csv", options.csv, "results as CSV")->excludes(json);
@@ -109,8 +113,8 @@ int dispatch(int argc, char** argv) {
 
   std::string what = "scenarios";
   CLI::App* list = app.add_subcommand("list", "list what there is");
-  list->add_option("WHAT", what, "scenarios, metrics, attributes, kernels")
-      ->check(CLI::IsMember({"scenarios", "metrics", "attributes", "kernels"}));
+  list->add_option("WHAT", what, "scenarios, metrics, attributes, costs, kernels")
+      ->check(CLI::IsMember({"scenarios", "metrics", "attributes", "costs", "kernels"}));
 
   try {
     app.parse(argc, argv);

@@ -4,18 +4,18 @@
 
 #include <algorithm>
 #include <charconv>
-#include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <iterator>
 #include <limits>
 #include <optional>
 
 #include "app/cli/cli.hpp"
+#include "app/cli/shipped.hpp"
 #include "app/results/output.hpp"
+#include "app/results/profile.hpp"
 #include "app/run/capture_requests.hpp"
-#include "app/scenario/attribute.hpp"
 #include "app/scenario/loader.hpp"
-#include "kernel/era.hpp"
 
 namespace tapestry::app {
 
@@ -24,7 +24,7 @@ namespace {
 LoadedScenario load(const std::string& file, const std::vector<std::string>& overrides) {
   LoadOptions options;
   options.overrides = overrides;
-  options.costs_folders = {"scenarios/costs"};
+  options.costs_folders = {shipped_folder() + "/costs"};
   if (file != "-") return load_scenario(file, options);
   const std::string text{std::istreambuf_iterator<char>(std::cin), {}};
   return parse_scenario(text, "-", options);
@@ -51,6 +51,15 @@ bool costs_are_good(const ScenarioFile& file) {
     }
   }
   return true;
+}
+
+bool write_file(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  file.close();
+  if (file) return true;
+  fmt::print(stderr, "error: cannot write {}\n", path);
+  return false;
 }
 
 bool is_seed(const std::string& text) {
@@ -108,15 +117,6 @@ int exit_code_of(const RunReport& report) {
   return kHostError;
 }
 
-std::vector<std::string> shipped_scenarios() {
-  std::vector<std::string> paths;
-  std::error_code failure;
-  for (const auto& entry : std::filesystem::directory_iterator("scenarios", failure))
-    if (entry.path().extension() == ".yaml") paths.push_back(entry.path().string());
-  std::sort(paths.begin(), paths.end());
-  return paths;
-}
-
 std::optional<ScenarioFile> load_or_explain(const ScenarioArguments& arguments) {
   std::vector<std::string> overrides = arguments.overrides;
   if (!arguments.seed.empty()) {
@@ -155,12 +155,15 @@ int run_scenario_command(const RunArguments& arguments) {
       text = print_csv(*file, report, provenance);
       break;
   }
+  if (arguments.profile && arguments.format == Format::table) text += print_profile(report);
   std::fwrite(text.data(), 1, text.size(), stdout);  // whoever calls looks whether that was good
   for (const RunResult& result : report.results)
     if (!result.warning.empty()) fmt::print(stderr, "warning: {}\n", result.warning);
   if (!report.error.empty()) fmt::print(stderr, "error: {}\n", report.error);
   if (report.ending == Ending::interrupted)
     fmt::print(stderr, "interrupted: results are partial\n");
+  if (!arguments.folded.empty() && !write_file(arguments.folded, folded_stacks(report)))
+    return kHostError;
   if (const int code = exit_code_of(report); code != kGood) return code;
   const bool all_hold = std::all_of(judged.begin(), judged.end(), [](const JudgedExpectation& one) {
     return one.verdict.passed;
@@ -184,41 +187,6 @@ int check_command(const std::vector<std::string>& files,
     fmt::print("{}: good: {} variants, {} runs\n", file, loaded.scenario->variants.size(), runs);
   }
   return code;
-}
-
-int list_command(const std::string& what) {
-  if (what == "scenarios") {
-    for (const std::string& path : shipped_scenarios()) {
-      const LoadedScenario loaded = load(path, {});
-      fmt::print("{:<40} {}\n", path, loaded.scenario ? loaded.scenario->title : "(not valid)");
-    }
-  } else if (what == "metrics") {
-    for (const MetricHelp& metric : metric_table())
-      fmt::print("{:<26} {}\n", metric.name, metric.help);
-    const std::vector<std::string> all = metric_names({"MACHINE"});
-    for (auto name = all.begin() + static_cast<std::ptrdiff_t>(metric_table().size());
-         name != all.end(); ++name)
-      fmt::print("{:<26} percent of one CPU of that machine\n", *name);
-  } else if (what == "kernels") {
-    for (const char* version : {"2.6.22", "2.6.36", "3.7", "4.18", "5.5", "6.1", "6.13", "6.18"})
-      if (const auto era = kernel::era_of(version)) fmt::print("{}\n", era->name);
-  } else {
-    for (const AttributeGroup& group : attribute_groups()) {
-      fmt::print("{}{}\n", group.title, group.help.empty() ? "" : ": " + group.help);
-      for (const Attribute& attribute : group.attributes) {
-        std::string range;
-        if (!attribute.low.empty() || !attribute.high.empty())
-          range = fmt::format(" [{} .. {}]", attribute.low, attribute.high);
-        const std::string assumed = attribute.required ? " (required)"
-                                    : attribute.assumed.empty()
-                                        ? ""
-                                        : " (default " + attribute.assumed + ")";
-        fmt::print("  {:<22} {:<9} {}{}{}\n", attribute.name, type_name(attribute.type),
-                   attribute.help, range, assumed);
-      }
-    }
-  }
-  return kGood;
 }
 
 int verify_command(const RunArguments& arguments) {

@@ -21,6 +21,8 @@ struct RunArguments {
   Format format = Format::table;
   RunnerOptions runner;
   std::string settle = "seams";
+  bool profile = false;  // print where CPU time went
+  std::string folded;    // write it there as folded stacks; empty: nowhere
 };
 
 int run_scenario_command(const RunArguments& arguments);
@@ -29,9 +31,6 @@ int list_command(const std::string& what);
 int verify_command(const RunArguments& arguments);
 // Every shipped scenario that has published figures, or those named: ours beside them.
 int reference_command(const std::vector<std::string>& files, const RunnerOptions& options);
-
-// The shipped scenarios, sorted.
-std::vector<std::string> shipped_scenarios();
 
 // By how the runs ended; expectations are the caller's.
 int exit_code_of(const RunReport& report);

@@ -7,6 +7,7 @@
 
 #include "app/cli/cli.hpp"
 #include "app/cli/commands.hpp"
+#include "app/cli/shipped.hpp"
 #include "app/results/layout.hpp"
 #include "app/results/output.hpp"
 

@@ -110,6 +110,37 @@ void add_machine(Summary& summary, std::size_t machine, const std::string& name,
                                 .steal = percent(usage.stolen())});
 }
 
+// What a profiler of the host sees of its guests: a process of theirs, by its program.
+std::string guest_symbol(RunWorld& run, const kernel::Machine& host) {
+  for (const kernel::Machine* machine : run.machines())
+    if (machine->host() == &host)
+      return machine->options().platform == kernel::PlatformKind::uml ? "[linux]" : "[lkl]";
+  return "[guest]";
+}
+
+// Of a machine's busy time, the share of each cost that took any.
+void add_shares(Summary& summary, const MachineUsage& machine) {
+  const core::Nanos busy = machine.usage.busy();
+  for (std::size_t work = 0; work < sched::kWorkCount; ++work) {
+    const auto kind = static_cast<sched::Work>(work);
+    if (const core::Nanos spent = machine.usage.of(kind); spent > core::Nanos{0})
+      summary.set_ratio(share_metric(machine.machine, kind),
+                        static_cast<double>(spent.count()) * 100.0,
+                        static_cast<double>(busy.count()));
+  }
+}
+
+void add_usage(Summary& summary, RunWorld& run) {
+  for (std::size_t i = 0; i < run.machines().size(); ++i) {
+    const kernel::Machine& machine = *run.machines()[i];
+    summary.result.usage.push_back({.machine = machine.name(),
+                                    .cpus = machine.options().cpus,
+                                    .guest_symbol = guest_symbol(run, machine),
+                                    .usage = summary.after.usage[i] - summary.before.usage[i]});
+    add_shares(summary, summary.result.usage.back());
+  }
+}
+
 void add_drops(Summary& summary) {
   std::uint64_t drops = 0;
   for (std::size_t reason = 0; reason < core::kDropReasons; ++reason) {
@@ -146,7 +177,9 @@ RunResult summarise(RunWorld& run, const Counters& before, const Counters& after
   }
   add_drops(summary);
   const core::Instant end = summary.result.finished ? summary.result.outcome.finished_at : after.at;
-  const auto elapsed_ns = static_cast<double>((end - run.origin()).count());
+  summary.result.elapsed = end - run.origin();
+  const auto elapsed_ns = static_cast<double>(summary.result.elapsed.count());
+  add_usage(summary, run);
   for (std::size_t machine = 0; machine < machine_names.size(); ++machine)
     add_machine(summary, machine, machine_names[machine], elapsed_ns);
   summary.result.counters = collect(run, summary.result, after);

@@ -50,6 +50,15 @@ struct CpuShares {
   double all() const { return user + system + softirq + hardirq + idling + guest; }
 };
 
+// All of a machine's CPU time, from the workload's start to its end.
+struct MachineUsage {
+  std::string machine;
+  std::size_t cpus = 0;
+  // Under which name the time of nested machines stands in a profile of this one.
+  std::string guest_symbol;
+  sched::Usage usage;
+};
+
 // One row of the results.
 struct RunResult {
   std::string variant;
@@ -58,7 +67,9 @@ struct RunResult {
   bool finished = false;             // the workload came to its end
   std::vector<std::string> waiting;  // if not: who waits for what
   std::map<std::string, MetricValue> metrics;
+  core::Nanos elapsed{};                                     // what CPU times are in percent of
   std::vector<CpuShares> cpu;                                // by machine, in the scenario's order
+  std::vector<MachineUsage> usage;                           // likewise
   std::vector<std::pair<std::string, std::uint64_t>> drops;  // by reason, only those that occurred
   std::vector<NamedCounter>
       counters;  // whatever two equal runs agree on; the fingerprint hashes them

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "app/scenario/diagnostic.hpp"
+#include "sched/cost_table.hpp"
 
 namespace tapestry::app {
 
@@ -95,5 +96,7 @@ struct MetricHelp {
 };
 const std::vector<MetricHelp>& metric_table();
 std::vector<std::string> metric_names(const std::vector<std::string>& machine_names);
+// Of a machine's busy time, what one cost took: host_share_copy_percent.
+std::string share_metric(const std::string& machine, sched::Work work);
 
 }  // namespace tapestry::app

@@ -1,13 +1,18 @@
 // Machines: kernels, their CPUs and their settings.
 #include "app/scenario/fields.hpp"
+#include "kernel/era.hpp"
 
 namespace tapestry::app {
 namespace {
 
-// The eras whose switches are documented; see docs/architecture.md.
+// The eras whose switches are documented; see docs/eras.md.
 const std::vector<std::string>& eras() {
-  static const std::vector<std::string> names = {"2.6.22", "2.6.36", "3.7",  "4.18",
-                                                 "5.5",    "6.1",    "6.13", "6.18"};
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all;
+    for (const std::string_view name : kernel::era_names())
+      all.emplace_back(name);
+    return all;
+  }();
   return names;
 }
 

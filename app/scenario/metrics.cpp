@@ -1,4 +1,6 @@
 // The metrics that runs report, by name.
+#include <algorithm>
+
 #include "app/scenario/expectation.hpp"
 
 namespace tapestry::app {
@@ -37,6 +39,12 @@ const std::vector<MetricHelp>& metric_table() {
   return table;
 }
 
+std::string share_metric(const std::string& machine, sched::Work work) {
+  std::string cost{sched::work_name(work)};
+  std::replace(cost.begin(), cost.end(), '-', '_');
+  return machine + "_share_" + cost + "_percent";
+}
+
 std::vector<std::string> metric_names(const std::vector<std::string>& machine_names) {
   std::vector<std::string> names;
   for (const MetricHelp& metric : metric_table())
@@ -45,6 +53,8 @@ std::vector<std::string> metric_names(const std::vector<std::string>& machine_na
     for (const char* const context : {"", "hardirq_", "softirq_", "task_"}) {
       names.push_back(machine + "_cpu_" + context + "percent");
     }
+    for (std::size_t work = 0; work < sched::kWorkCount; ++work)
+      names.push_back(share_metric(machine, static_cast<sched::Work>(work)));
   }
   return names;
 }
