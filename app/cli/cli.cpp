@@ -80,6 +80,8 @@ CLI::App* add_run_command(CLI::App& app, Options& options) {
                 "also print where CPU time went, as perf top does");
   run->add_option("--folded", options.run.folded,
                   "FILE: where CPU time went as folded stacks, for flame graphs");
+  run->add_option("--report", options.run.report,
+                  "FILE: everything as one HTML page that needs no network");
   run->add_flag("-q,--quiet", options.quiet, "no progress line");
   CLI::Option* json = run->add_flag("--json", options.json, "results as one JSON document");
   run->add_flag("--csv", options.csv, "results as CSV")->excludes(json);

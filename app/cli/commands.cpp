@@ -12,6 +12,7 @@
 
 #include "app/cli/cli.hpp"
 #include "app/cli/shipped.hpp"
+#include "app/report/report.hpp"
 #include "app/results/output.hpp"
 #include "app/results/profile.hpp"
 #include "app/run/capture_requests.hpp"
@@ -162,8 +163,11 @@ int run_scenario_command(const RunArguments& arguments) {
   if (!report.error.empty()) fmt::print(stderr, "error: {}\n", report.error);
   if (report.ending == Ending::interrupted)
     fmt::print(stderr, "interrupted: results are partial\n");
-  if (!arguments.folded.empty() && !write_file(arguments.folded, folded_stacks(report)))
-    return kHostError;
+  const bool written =
+      (arguments.folded.empty() || write_file(arguments.folded, folded_stacks(report))) &&
+      (arguments.report.empty() ||
+       write_file(arguments.report, print_report(*file, report, judged, provenance)));
+  if (!written) return kHostError;
   if (const int code = exit_code_of(report); code != kGood) return code;
   const bool all_hold = std::all_of(judged.begin(), judged.end(), [](const JudgedExpectation& one) {
     return one.verdict.passed;

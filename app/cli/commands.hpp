@@ -23,6 +23,7 @@ struct RunArguments {
   std::string settle = "seams";
   bool profile = false;  // print where CPU time went
   std::string folded;    // write it there as folded stacks; empty: nowhere
+  std::string report;    // write an HTML report there; empty: nowhere
 };
 
 int run_scenario_command(const RunArguments& arguments);
