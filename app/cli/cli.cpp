@@ -113,6 +113,12 @@ int dispatch(int argc, char** argv) {
   reference->add_option("--timeout", options.timeout, "give up after this much wall time");
   reference->add_flag("-q,--quiet", options.quiet, "no progress line");
 
+  LessonArguments lesson_arguments;
+  CLI::App* lesson = app.add_subcommand("lesson", "predict what a run will show, and see");
+  lesson->add_option("NUMBER", lesson_arguments.number, "which one; without it, list them");
+  lesson->add_option("--answer", lesson_arguments.answer, "the letter of your answer");
+  lesson->add_flag("--json", lesson_arguments.json, "the grade as a JSON document");
+
   std::string what = "scenarios";
   CLI::App* list = app.add_subcommand("list", "list what there is");
   list->add_option("WHAT", what, "scenarios, metrics, attributes, costs, kernels")
@@ -137,6 +143,7 @@ int dispatch(int argc, char** argv) {
   if (*verify) return verify_command(options.run);
   if (*reference) return reference_command(references, options.run.runner);
   if (*check) return check_command(files, overrides);
+  if (*lesson) return lesson_command(lesson_arguments);
   return list_command(what);
 }
 

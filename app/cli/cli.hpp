@@ -1,4 +1,4 @@
-// The command line: tapestry run | check | list | verify.
+// The command line: tapestry run | check | list | verify | reference | lesson.
 //
 // Results go to standard output, everything else to standard error. Exit codes:
 //   0 good; 1 an expectation failed; 2 usage or scenario error; 3 host or internal error; 4 not

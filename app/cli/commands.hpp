@@ -26,12 +26,22 @@ struct RunArguments {
   std::string report;    // write an HTML report there; empty: nowhere
 };
 
+struct LessonArguments {
+  std::string number;  // empty: list them
+  std::string answer;  // a letter; empty: ask the question
+  bool json = false;
+  RunnerOptions runner;
+};
+
 int run_scenario_command(const RunArguments& arguments);
 int check_command(const std::vector<std::string>& files, const std::vector<std::string>& overrides);
 int list_command(const std::string& what);
 int verify_command(const RunArguments& arguments);
 // Every shipped scenario that has published figures, or those named: ours beside them.
 int reference_command(const std::vector<std::string>& files, const RunnerOptions& options);
+
+// 0 if the answer is right, 1 if it is wrong.
+int lesson_command(const LessonArguments& arguments);
 
 // By how the runs ended; expectations are the caller's.
 int exit_code_of(const RunReport& report);

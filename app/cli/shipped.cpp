@@ -42,6 +42,10 @@ const std::string& shipped_folder() {
 
 std::vector<std::string> shipped_scenarios() { return files_of(shipped_folder()); }
 
+std::vector<std::string> shipped_lessons() {
+  return files_of(fs::path(shipped_folder()) / "lessons");
+}
+
 // Not the sums that tests hold against the tables.
 std::vector<std::string> shipped_costs() {
   std::vector<std::string> paths = files_of(fs::path(shipped_folder()) / "costs");

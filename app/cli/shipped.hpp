@@ -12,6 +12,8 @@ const std::string& shipped_folder();
 
 // The scenarios in it, sorted by name.
 std::vector<std::string> shipped_scenarios();
+// The lessons in it, sorted by name: scenarios, too.
+std::vector<std::string> shipped_lessons();
 // The cost tables in it, sorted by name.
 std::vector<std::string> shipped_costs();
 

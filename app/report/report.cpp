@@ -84,7 +84,8 @@ std::string print_report(const ScenarioFile& file, const RunReport& report,
   Markup html;
   head(html, file.title);
   html.open("body").element("h1", file.title);
-  if (!file.about.empty()) html.element("p", file.about);
+  for (const std::string& paragraph : layout::paragraphs(file.about))
+    html.element("p", paragraph);
   expectations(html, judged);
   endings(html, report);
   html.open("nav", "aria-label=\"sections\"");

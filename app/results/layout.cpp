@@ -11,7 +11,34 @@ namespace tapestry::app::layout {
 
 namespace {
 constexpr std::size_t kShortestLabel = 10;  // so that blocks with short names stand in line
+
+// Breaks at spaces; a word longer than a line where the line ends.
+std::string broken(std::string_view words, std::string_view indent, std::string_view hanging) {
+  std::string text;
+  std::string line(indent);
+  std::size_t begin = line.size();  // where the words of this line begin
+  const auto break_line = [&] {
+    text += line + "\n";
+    line = std::string(indent) + std::string(hanging);
+    begin = line.size();
+  };
+  while (!words.empty()) {
+    const std::size_t space = words.find(' ');
+    std::string_view word = words.substr(0, space);
+    words.remove_prefix(space == std::string_view::npos ? words.size() : space + 1);
+    if (line.size() > begin && line.size() + 1 + word.size() > kColumns) break_line();
+    if (line.size() > begin) line += ' ';
+    while (line.size() + word.size() > kColumns) {
+      const std::size_t fits = kColumns - line.size();
+      line += word.substr(0, fits);
+      word.remove_prefix(fits);
+      break_line();
+    }
+    line += word;
+  }
+  return text + line + "\n";
 }
+}  // namespace
 
 std::string scaled(std::optional<double> number) {
   if (!number) return "-";
@@ -50,31 +77,28 @@ std::string nanoseconds(std::optional<double> ns) {
   return ns ? fmt::format("{:.0f}ns", *ns) : "-";
 }
 
-std::string wrapped(std::string_view words, std::string_view indent) {
-  std::string text;
-  std::string line(indent);
-  std::size_t begin = line.size();  // where the words of this line begin
-  const auto break_line = [&] {
-    text += line + "\n";
-    line = std::string(indent) + "  ";
-    begin = line.size();
-  };
-  while (!words.empty()) {
-    const std::size_t space = words.find(' ');
-    std::string_view word = words.substr(0, space);
-    words.remove_prefix(space == std::string_view::npos ? words.size() : space + 1);
-    if (line.size() > begin && line.size() + 1 + word.size() > kColumns) break_line();
-    if (line.size() > begin) line += ' ';
-    while (line.size() + word.size() > kColumns) {
-      const std::size_t fits = kColumns - line.size();
-      line += word.substr(0, fits);
-      word.remove_prefix(fits);
-      break_line();
+std::vector<std::string> paragraphs(std::string_view text) {
+  std::vector<std::string> all(1);
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (line.find_first_not_of(' ') == std::string_view::npos) {
+      if (!all.back().empty()) all.emplace_back();
+      continue;
     }
-    line += word;
+    if (!all.back().empty()) all.back() += ' ';
+    all.back() += line;
   }
-  return text + line + "\n";
+  if (all.back().empty()) all.pop_back();
+  return all;
 }
+
+std::string wrapped(std::string_view words, std::string_view indent) {
+  return broken(words, indent, "  ");
+}
+
+std::string filled(std::string_view words) { return broken(words, "", ""); }
 
 Grid::Grid(std::string heading, std::vector<Column> columns)
     : heading_(std::move(heading)), columns_(std::move(columns)), room_(kColumns) {

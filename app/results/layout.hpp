@@ -26,6 +26,11 @@ std::string nanoseconds(std::optional<double> ns);  // 13559ns
 // Breaks at spaces so that each line, with `indent` in front, fits; later lines are indented two
 // more. A word that is longer than a line is broken where the line ends. Ends with a newline.
 std::string wrapped(std::string_view words, std::string_view indent);
+// The same without indents: a paragraph of prose.
+std::string filled(std::string_view words);
+// What a person wrote over several lines: lines that follow each other are one paragraph, an empty
+// one ends it.
+std::vector<std::string> paragraphs(std::string_view text);
 
 struct Column {
   std::string head;

@@ -14,13 +14,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Metrics metrics_of(const RunReport& report) {
-  Metrics metrics;
-  for (const RunResult& result : report.results)
-    metrics[result.variant][result.workload] = result.metrics;
-  return metrics;
-}
-
 Json number(const MetricValue& value) {
   return std::visit([](auto plain) { return Json(plain); }, value);
 }
@@ -47,6 +40,13 @@ Json provenance_json(const ScenarioFile& file, const Provenance& provenance) {
 }
 
 }  // namespace
+
+Metrics metrics_of(const RunReport& report) {
+  Metrics metrics;
+  for (const RunResult& result : report.results)
+    metrics[result.variant][result.workload] = result.metrics;
+  return metrics;
+}
 
 std::vector<JudgedExpectation> judge_all(const ScenarioFile& file, const RunReport& report) {
   const Metrics metrics = metrics_of(report);

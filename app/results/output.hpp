@@ -21,6 +21,9 @@ struct JudgedExpectation {
   Verdict verdict;
 };
 
+// What runs reported, by variant, workload and name.
+Metrics metrics_of(const RunReport& report);
+
 std::vector<JudgedExpectation> judge_all(const ScenarioFile& file, const RunReport& report);
 
 std::string print_table(const ScenarioFile& file, const RunReport& report,

@@ -89,6 +89,7 @@ struct Heading {
   std::string schema;
   std::string title;
   std::string about;
+  std::string question;
 };
 
 struct PublishedEntry {
@@ -101,6 +102,11 @@ struct ExpectEntry {
   std::string because;
 };
 
+struct AnswerEntry {
+  std::string answer;
+  ExpectEntry when;
+};
+
 const Fields<Heading>& heading_fields();
 const Fields<Scenario>& run_fields();  // seed, costs, stop
 const Fields<Machine>& machine_fields(Platform platform);
@@ -111,6 +117,7 @@ const Fields<Workload>& workload_fields();
 const Fields<Capture>& capture_fields();
 const Fields<PublishedEntry>& published_fields();
 const Fields<ExpectEntry>& expect_fields();
+const Fields<AnswerEntry>& answer_fields();
 
 // The attributes that only this kind of device or workload has.
 template <class Kind>

@@ -28,6 +28,18 @@ Field<PublishedEntry> figure(std::string name, T Published::*member, Declared de
   return made;
 }
 
+Field<AnswerEntry> expectation_part(std::string name, std::string ExpectEntry::*member,
+                                    Declared declared) {
+  Field<ExpectEntry> inner = field(std::move(name), member, std::move(declared));
+  Field<AnswerEntry> made;
+  made.attribute = inner.attribute;
+  made.read = [read = inner.read](const Value& value, const Attribute& attribute,
+                                  AnswerEntry& entry, Diagnostics& diagnostics) {
+    read(value, attribute, entry.when, diagnostics);
+  };
+  return made;
+}
+
 template <class Owner>
 AttributeGroup group(std::string title, std::string place, std::string help,
                      const Fields<Owner>& fields) {
@@ -110,6 +122,8 @@ std::vector<AttributeGroup> all_groups() {
       group("published", "published[N]", "a figure that somebody measured on the real thing",
             published_fields()),
       group("expect", "expect[N]", "what the results are expected to show", expect_fields()),
+      group("answers", "answers[N]", "of a lesson: what may be answered, and when it is right",
+            answer_fields()),
   };
   return groups;
 }
@@ -122,6 +136,8 @@ const Fields<Heading>& heading_fields() {
                  {.required = true, .help = "the language that the file is written in"}),
       field("title", &Heading::title, {.required = true, .help = "one line"}),
       field("about", &Heading::about, {.help = "what it shows and why"}),
+      field("question", &Heading::question,
+            {.help = "of a lesson: what to predict; its answers are below"}),
   };
   return fields;
 }
@@ -178,6 +194,17 @@ const Fields<ExpectEntry>& expect_fields() {
           "that", &ExpectEntry::that,
           {.required = true, .help = "such as tap.udp.throughput_bps > legacy.udp.throughput_bps"}),
       field("because", &ExpectEntry::because, {.help = "the reason to expect it"}),
+  };
+  return fields;
+}
+
+const Fields<AnswerEntry>& answer_fields() {
+  static const Fields<AnswerEntry> fields = {
+      field("answer", &AnswerEntry::answer, {.required = true, .help = "one line"}),
+      expectation_part("that", &ExpectEntry::that,
+                       {.required = true, .help = "what the results say when it is right"}),
+      expectation_part("because", &ExpectEntry::because,
+                       {.help = "why, told to whoever gave this answer"}),
   };
   return fields;
 }

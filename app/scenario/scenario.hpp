@@ -327,9 +327,17 @@ struct Scenario {
   std::vector<Capture> captures;
 };
 
+// One of the answers to a lesson's question: it is the right one if the results say so.
+struct Answer {
+  std::string text;
+  Expectation when;
+};
+
 struct ScenarioFile {
   std::string title;
   std::string about;
+  std::string question;            // of a lesson; else empty
+  std::vector<Answer> answers;     // to it: of 2 to 9, those that hold are right
   std::vector<Scenario> variants;  // at least one
   std::vector<Published> published;
   std::vector<Expectation> expectations;

@@ -329,6 +329,7 @@ std::string scenario_schema() {
       list_of(group_schema(group_titled("published")), "figures measured on the real thing");
   properties["expect"] =
       list_of(group_schema(group_titled("expect")), "what the results are expected to show");
+  properties["answers"] = list_of(group_schema(group_titled("answers")), "to a lesson's question");
   whole["required"] = {"schema", "title"};  // the rest may come from variants
 
   Json definitions = Json::object();

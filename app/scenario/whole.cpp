@@ -23,7 +23,16 @@ class WholeReader {
     read_list("published", "a published figure", published_fields(),
               [this](const Value& item, PublishedEntry& entry) { take_published(item, entry); });
     read_list("expect", "an expectation", expect_fields(),
-              [this](const Value& item, ExpectEntry& entry) { take_expectation(item, entry); });
+              [this](const Value& item, ExpectEntry& entry) {
+                if (auto good = expectation_of(item, entry))
+                  scenario_.expectations.push_back(std::move(*good));
+              });
+    read_list("answers", "an answer", answer_fields(),
+              [this](const Value& item, AnswerEntry& entry) {
+                if (auto when = expectation_of(item, entry.when))
+                  scenario_.answers.push_back({std::move(entry.answer), std::move(*when)});
+              });
+    check_lesson();
   }
 
  private:
@@ -31,13 +40,14 @@ class WholeReader {
     std::vector<std::string> known;
     append_names(heading_fields(), known);
     known.insert(known.end(), run_sections().begin(), run_sections().end());
-    for (const char* const key : {"variants", "published", "expect"})
+    for (const char* const key : {"variants", "published", "expect", "answers"})
       known.emplace_back(key);
     check_keys(file_, known, "the scenario", diagnostics_);
     Heading heading;
     read_fields(file_, heading_fields(), heading, diagnostics_);
     scenario_.title = std::move(heading.title);
     scenario_.about = std::move(heading.about);
+    scenario_.question = std::move(heading.question);
   }
 
   template <class Entry, class Take>
@@ -149,13 +159,26 @@ class WholeReader {
     return at;
   }
 
-  void take_expectation(const Value& item, ExpectEntry& entry) {
+  // A question has answers, and answers have a question.
+  void check_lesson() {
+    const Value::Entry* const question = file_.find("question");
+    const Value::Entry* const answers = file_.find("answers");
+    const std::size_t given = answers == nullptr ? 0 : answers->value.items.size();
+    if (question != nullptr && (given < kAnswersMin || given > kAnswersMax))
+      diagnostics_.add(question->value.at,
+                       "question: needs 2 to 9 answers, found " + std::to_string(given),
+                       "answers: a list of {answer: ..., that: ...}");
+    if (question == nullptr && answers != nullptr)
+      diagnostics_.add(answers->value.at, "answers: there is no question that they answer");
+  }
+
+  std::optional<Expectation> expectation_of(const Value& item, ExpectEntry& entry) {
     const Value& that = item.find("that")->value;
     ParsedExpectation parsed = parse_expectation(entry.that);
     if (!parsed.expectation) {
       diagnostics_.add(inside(that, parsed.offset), that.path + ": " + parsed.error,
                        "such as: tap.udp.throughput_bps > 1.5 * legacy.udp.throughput_bps");
-      return;
+      return std::nullopt;
     }
     for (const MetricName& name : parsed.expectation->metrics)
       check_operand(that, name, "");
@@ -172,7 +195,7 @@ class WholeReader {
     }
     parsed.expectation->because = std::move(entry.because);
     parsed.expectation->at = that.at;
-    scenario_.expectations.push_back(std::move(*parsed.expectation));
+    return std::move(parsed.expectation);
   }
 
   static Position position_of(const Value& that, const MetricName& name,
@@ -190,6 +213,9 @@ class WholeReader {
     diagnostics_.add(at, that.path + ": " + bad->text, bad->hint);
     return false;
   }
+
+  static constexpr std::size_t kAnswersMin = 2;
+  static constexpr std::size_t kAnswersMax = 9;
 
   const Value& file_;
   ScenarioFile& scenario_;

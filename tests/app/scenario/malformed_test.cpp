@@ -173,6 +173,8 @@ const Row kRows[] = {
     {"expect-unknown-metric", 14, 22, "there is no metric 'throughput'"},
     {"expect-unpublished", 14, 51, "nothing is published for base.udp.drops"},
     {"expect-minus", 14, 20, "there is no metric 'drops-1'"},
+    {"question-one-answer", 13, 11, "needs 2 to 9 answers, found 1"},
+    {"answers-unasked", 14, 3, "there is no question that they answer"},
 };
 
 std::string listing(const LoadedScenario& loaded, const std::string& file) {
