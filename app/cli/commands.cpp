@@ -93,6 +93,16 @@ bool names_exist(const ScenarioFile& file, const RunnerOptions& options) {
   return good;
 }
 
+// On standard error: which run wrote which file, since several runs number them; and warnings.
+void print_notes(const RunReport& report) {
+  for (const RunResult& result : report.results) {
+    if (report.results.size() > 1)
+      for (const std::string& path : result.captures)
+        fmt::print(stderr, "{}: {}.{}\n", path, result.variant, result.workload);
+    if (!result.warning.empty()) fmt::print(stderr, "warning: {}\n", result.warning);
+  }
+}
+
 std::string first_difference(const RunResult& one, const RunResult& other) {
   for (std::size_t i = 0; i < std::min(one.counters.size(), other.counters.size()); ++i)
     if (one.counters[i] != other.counters[i])
@@ -158,8 +168,7 @@ int run_scenario_command(const RunArguments& arguments) {
   }
   if (arguments.profile && arguments.format == Format::table) text += print_profile(report);
   std::fwrite(text.data(), 1, text.size(), stdout);  // whoever calls looks whether that was good
-  for (const RunResult& result : report.results)
-    if (!result.warning.empty()) fmt::print(stderr, "warning: {}\n", result.warning);
+  print_notes(report);
   if (!report.error.empty()) fmt::print(stderr, "error: {}\n", report.error);
   if (report.ending == Ending::interrupted)
     fmt::print(stderr, "interrupted: results are partial\n");

@@ -75,6 +75,7 @@ struct RunResult {
       counters;  // whatever two equal runs agree on; the fingerprint hashes them
   std::string fingerprint;
   std::string warning;
+  std::vector<std::string> captures;  // the files that this run alone has written
 };
 
 // `before` at the workload's start, `after` when all is quiet again.

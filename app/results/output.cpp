@@ -87,6 +87,7 @@ std::string print_json(const ScenarioFile& file, const RunReport& report,
       if (figure.name.variant == result.variant && figure.name.workload == result.workload)
         published[figure.name.metric] = figure.value;
     if (!published.empty()) row["published"] = published;
+    if (!result.captures.empty()) row["captures"] = result.captures;
     if (!result.warning.empty()) row["warning"] = result.warning;
     document["results"].push_back(std::move(row));
   }

@@ -127,6 +127,7 @@ class Runner {
     RunResult result = summarise(run, before, after, machines);
     result.variant = scenario.variant;
     result.workload = workload.name;
+    result.captures = captures_of_run_;
     const std::string name = result.variant + "." + result.workload;
     report_.results.push_back(std::move(result));
     if (!after.ledger.balanced)
@@ -180,9 +181,13 @@ class Runner {
   // What can be known to be wrong with the requests has been looked for (capture_requests.hpp).
   bool open_captures(Captures& captures) {
     std::map<std::string, std::string> paths;  // points of one file stay together
+    captures_of_run_.clear();
     for (const CaptureRequest& request : options_.captures) {
       auto [path, is_new] = paths.try_emplace(request.path);
-      if (is_new) path->second = path_for(request.path);
+      if (is_new) {
+        path->second = path_for(request.path);
+        captures_of_run_.push_back(path->second);
+      }
       if (std::string wrong = captures.add(request.device, path->second); !wrong.empty())
         return fail(Ending::failed, wrong);
     }
@@ -218,6 +223,7 @@ class Runner {
   WallClock::time_point deadline_ = WallClock::time_point::max();
   std::map<std::string, sched::CostTable> tables_;
   std::set<std::string> captured_;
+  std::vector<std::string> captures_of_run_;
   RunReport report_;
 };
 

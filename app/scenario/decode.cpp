@@ -128,8 +128,9 @@ Scenario decode_scenario(const VariantTree& variant, Diagnostics& diagnostics) {
   scenario.workloads = decode_workloads(variant.tree, diagnostics);
   scenario.captures = decode_captures(variant.tree, diagnostics);
   if (scenario.machines.empty() && diagnostics.empty()) {
-    diagnostics.add(variant.tree.at, "the scenario: no machine",
-                    "write machines: {host: {platform: native, ...}}");
+    const Value::Entry* const machines = variant.tree.find("machines");
+    diagnostics.add(machines != nullptr ? machines->value.at : variant.tree.at,
+                    "the scenario: no machine", "write machines: {host: {platform: native, ...}}");
   }
   return scenario;
 }

@@ -228,6 +228,21 @@ TEST_CASE("wherever it is started, whatever its addresses and environment: the s
   }
 }
 
+TEST_CASE("several runs that are captured number their files, and say whose each is", "[cli]") {
+  const TemporaryFolder folder;
+  const std::string first = folder.path("x.pcap");
+  const std::string second = folder.path("x-2.pcap");
+  const Finished both = tapestry({"run", kShipped, "--variant", "legacy", "--variant", "tap",
+                                  "--workload", "ping", "--pcap", "host.tap0=" + first});
+  CHECK(both.code == 0);
+  CHECK(both.err == first + ": legacy.ping\n" + second + ": tap.ping\n");
+  CHECK(!read_text(second).empty());
+  const Finished one = tapestry({"run", kShipped, "--variant", "tap", "--workload", "ping",
+                                 "--json", "--pcap", "host.tap0=" + first});
+  CHECK(one.err.empty());
+  CHECK_THAT(one.out, Contains("\"captures\": [\n        \"" + first + "\"\n"));
+}
+
 TEST_CASE("verify prints one fingerprint four times", "[cli]") {
   const Finished done = tapestry({"verify", "-"}, {.input = scenario(kPing)});
   CHECK(done.code == 0);

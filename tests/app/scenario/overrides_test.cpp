@@ -100,6 +100,7 @@ TEST_CASE("a faulty override points into its argument", "[app][scenario]") {
       {"expect[x]=1", "--set:1:7: error: expected a number in brackets"},
       {"seed=[1", "--set:1:7: error: a '[' is never closed"},
       {"seed={a: 1, a: 2}", "--set:1:13: error: a: the key 'a' appears twice"},
+      {"machines={}", "--set:1:10: error: the scenario: no machine"},
       {"seed=\x01", "--set:1:6: error: a control character"},
   };
   const std::string text = replaced(small_scenario(), "duration", "size: 1472B, duration");
