@@ -42,6 +42,10 @@ enum class Direction : std::uint8_t { unknown, incoming, outgoing };
 // skb->pkt_type: whom a received frame addresses.
 enum class PacketType : std::uint8_t { host, broadcast, multicast, otherhost, outgoing };
 
+// Whose cache holds the bytes of a packet: a physical CPU, from 1; 0: nobody's, they are in memory,
+// where a device has put them.
+using CacheOwner = std::uint16_t;
+
 // What travels with the bytes, as in struct sk_buff and struct virtio_net_hdr. Plain data: each
 // field belongs to the layer that the packet is with.
 struct PacketMarks {
@@ -61,7 +65,8 @@ struct PacketMarks {
   bool gso_fixed_id = false;  // all segments have one IP identification (SKB_GSO_TCP_FIXEDID)
   PacketType packet_type = PacketType::host;
   Direction direction = Direction::unknown;
-  bool more = false;  // another packet for this queue follows at once (xmit_more)
+  bool more = false;             // another packet for this queue follows at once (xmit_more)
+  CacheOwner payload_owner = 0;  // who wrote the payload last, or read all of it
 };
 
 // Who is told when a packet ends: a socket that bounds what it has on its way (skb->destructor).

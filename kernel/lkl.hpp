@@ -69,6 +69,7 @@ class Lkl final : public sched::TimeSource {
   void notice(sched::Cpu& cpu) override;
   void kick(sched::Cpu& waker, sched::Cpu& cpu) override;
   void program_timer(sched::Cpu& cpu, core::Instant at) override;
+  core::CacheOwner cache_owner() const override { return host_cpu().cache_owner(); }
   void thread_runs(sched::Cpu& cpu, sched::Thread& thread) override;
 
   // lkl_cpu_put, before the lock is given back: runs what has become pending. In the guest, settled

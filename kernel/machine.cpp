@@ -187,8 +187,9 @@ void Machine::cancel_all() {
   if (lkl_) lkl_->cancel_all();
 }
 
-void Machine::charge_copy(std::size_t bytes) {
+void Machine::charge_copy(std::size_t bytes, core::CacheOwner from) {
   const auto amount = static_cast<std::int64_t>(bytes);
+  cpu().charge_cold_read(from, amount);
   if (uml_)
     cpu().charge(Work::guest_copy_user, (amount + kPageBytes - 1) / kPageBytes, amount);
   else

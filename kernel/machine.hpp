@@ -78,8 +78,11 @@ class Machine final : public net::UserMemory {
   std::uint64_t system_calls() const { return system_calls_; }
 
   // Charges copy; on uml instead guest_copy_user, the walk through the process's page tables for
-  // each page of a buffer that begins with one, and a plain copy.
-  void charge_copy(std::size_t bytes) override;
+  // each page of a buffer that begins with one, and a plain copy. Bytes that are not in this CPU's
+  // cache cost a cold_read besides.
+  void charge_copy(std::size_t bytes, core::CacheOwner from) override;
+  // Bytes that this CPU has just written or read.
+  void charge_copy(std::size_t bytes) { charge_copy(bytes, cpu().cache_owner()); }
 
   sched::Cpu& cpu() { return scheduler_.cpu(); }
   sched::Scheduler& scheduler() { return scheduler_; }

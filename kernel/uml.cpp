@@ -34,6 +34,8 @@ void Uml::boot(UmlTick& tick) {
 // --- the guest's CPU is a host thread
 // ------------------------------------------------------------------------
 
+core::CacheOwner Uml::cache_owner() const { return host_.scheduler().cpu(host_cpu_).cache_owner(); }
+
 core::Nanos Uml::spend(Cpu&, core::Nanos amount, bool attentive) {
   core::Nanos rest = amount;
   if (runs_a_process()) stop_alarmed_process();

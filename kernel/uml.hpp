@@ -42,6 +42,7 @@ class Uml final : public sched::TimeSource {
   void notice(sched::Cpu& cpu) override;
   void kick(sched::Cpu& waker, sched::Cpu& cpu) override;
   void program_timer(sched::Cpu& cpu, core::Instant at) override;
+  core::CacheOwner cache_owner() const override;
 
   // A descriptor of the guest kernel has become ready: queues an epoll event and sends SIGIO. On a
   // CPU of the host, which pays.

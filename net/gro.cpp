@@ -92,6 +92,8 @@ bool Gro::verify(core::Packet& packet, const Segment& segment) {
   if (packet.checksum != ChecksumState::none || segment.must_go) return true;
   const std::size_t covered = packet.length() - kTcp;
   stack_.cpu().charge(Work::checksum, 1, static_cast<std::int64_t>(covered));
+  stack_.cpu().charge_cold_read(packet.payload_owner, static_cast<std::int64_t>(covered));
+  packet.payload_owner = stack_.cpu().cache_owner();
   core::InternetChecksum sum;
   core::add_ipv4_pseudo_header(sum, core::load_be32(ip_of(packet) + ipv4::kSource),
                                core::load_be32(ip_of(packet) + ipv4::kDestination),

@@ -66,7 +66,8 @@ SocketStatus PingSocket::send(Ipv4Address destination, std::uint16_t sequence, s
     std::ranges::generate(payload.writable(), [&next] { return next++; });
     packet->append_payload(std::move(payload));
   }
-  stack_.environment().user_memory.charge_copy(bytes);
+  packet->payload_owner = stack_.cpu().cache_owner();
+  stack_.environment().user_memory.charge_copy(bytes, packet->payload_owner);
   stack_.cpu().charge(Work::checksum, 1, static_cast<std::int64_t>(packet->length()));
   core::InternetChecksum checksum;
   core::add_packet_range(checksum, *packet, 0, packet->length());
@@ -109,7 +110,7 @@ PingSocket::Reply PingSocket::receive(core::Instant deadline) {
       reply.intact = reply.intact && byte == static_cast<std::uint8_t>(at++);
   });
   account_round_trip(reply, packet->stamp);
-  stack_.environment().user_memory.charge_copy(packet->length());
+  stack_.environment().user_memory.charge_copy(packet->length(), packet->payload_owner);
   stack_.cpu().charge(Work::packet_free);
   core::deliver(std::move(packet));
   return reply;

@@ -51,7 +51,9 @@ struct StackOptions {
 // Copying between a process and the kernel: what it costs depends on the platform.
 class UserMemory {
  public:
-  virtual void charge_copy(std::size_t bytes) = 0;  // on the running CPU
+  // On the running CPU; the bytes are where `from` has left them. What a process sends it has
+  // just written, or sends again and again.
+  virtual void charge_copy(std::size_t bytes, core::CacheOwner from) = 0;
 
  protected:
   ~UserMemory() = default;

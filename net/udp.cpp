@@ -108,6 +108,8 @@ void Udp::receive(PacketPtr packet, Ipv4Address source, Ipv4Address destination)
   const std::uint8_t* header = packet->data();
   if (packet->checksum == ChecksumState::none && core::load_be16(header + udp::kChecksum) != 0) {
     cpu.charge(Work::checksum, 1, static_cast<std::int64_t>(length));
+    cpu.charge_cold_read(packet->payload_owner, static_cast<std::int64_t>(length));
+    packet->payload_owner = cpu.cache_owner();
     if (!has_sound_checksum(*packet, source, destination)) {
       ++figures_.in_errors;
       ++figures_.in_csum_errors;

@@ -120,7 +120,8 @@ SocketStatus UdpSocket::send_one(Endpoint remote, std::span<const std::uint8_t> 
 PacketPtr UdpSocket::make_packet(std::span<const std::uint8_t> payload) {
   PacketPtr packet = stack_.allocator().allocate(core::Origin::stack);
   if (!packet) return packet;
-  stack_.environment().user_memory.charge_copy(payload.size());
+  packet->payload_owner = stack_.cpu().cache_owner();
+  stack_.environment().user_memory.charge_copy(payload.size(), packet->payload_owner);
   if (payload.empty()) return packet;
   core::PayloadRef block = stack_.packets().allocate_payload(payload.size());
   if (!block) {
@@ -166,7 +167,7 @@ UdpSocket::Received UdpSocket::receive_one(std::span<std::uint8_t> buffer, core:
   const std::size_t copied = std::min(buffer.size(), packet->length());
   packet->truncate_to(copied);
   packet->copy_out(0, buffer.first(copied));
-  stack_.environment().user_memory.charge_copy(copied);
+  stack_.environment().user_memory.charge_copy(copied, packet->payload_owner);
   stack_.cpu().charge(Work::packet_free);
   ++figures_.datagrams_in;
   figures_.bytes_in += copied;

@@ -47,6 +47,12 @@ class Cpu {
   void charge(Work work, std::int64_t items = 1, std::int64_t bytes = 0) {
     owe(work, costs_.cost(work, items, bytes));
   }
+  // Bytes are read that `owner` has touched last: charges cold_read unless that is this very CPU.
+  // Whoever works on the bytes charges that work, too.
+  void charge_cold_read(core::CacheOwner owner, std::int64_t bytes) {
+    if (owner != cache_owner()) charge(Work::cold_read, 1, bytes);
+  }
+  core::CacheOwner cache_owner() const { return time_.cache_owner(); }
   void owe(Work work, core::Nanos cost) {
     context_->debt_ns += cost.count();
     usage_.add(context_->kind, work, cost);

@@ -2,6 +2,7 @@
 // thread of a host machine and spends that thread's time (kernel/guest_time.hpp).
 #pragma once
 
+#include "core/packet.hpp"
 #include "core/time.hpp"
 #include "sched/hub.hpp"
 
@@ -37,6 +38,9 @@ class TimeSource {
   // The timer of this CPU: one instant, kNever for none. Leads to a timer interrupt on `cpu`.
   virtual void program_timer(Cpu& cpu, core::Instant at) = 0;
 
+  // In whose cache is what the running code of this CPU touches?
+  virtual core::CacheOwner cache_owner() const = 0;
+
   // The CPU has been given to `thread`, which takes its first step: for a CPU whose threads are
   // threads of a host.
   virtual void thread_runs(Cpu&, Thread&) {}
@@ -53,6 +57,10 @@ class PhysicalTime final : public TimeSource {
   void notice(Cpu& cpu) override;
   void kick(Cpu& waker, Cpu& cpu) override;
   void program_timer(Cpu& cpu, core::Instant at) override;
+
+  core::CacheOwner cache_owner() const override {
+    return static_cast<core::CacheOwner>(index_ + 1);
+  }
 
   std::size_t index() const { return index_; }
   FiberSlot& first_slot() { return hub_.parked(index_); }

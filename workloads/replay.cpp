@@ -173,6 +173,7 @@ void Replay::send_frame(const ReplaySide& side, Frame& frame, Direction& directi
   packet->set_mac_header();
   packet->set_network_header(kEthernetHeader);
   packet->protocol = core::load_be16(bytes.data() + 12);
+  packet->payload_owner = side.machine.cpu().cache_owner();
   side.machine.charge_copy(bytes.size());
   frame.sent = packet->born = present(side.machine);
   ++direction.flow.sent_packets;

@@ -15,16 +15,20 @@ namespace tapestry::host::sim {
 // can take it: charge_copy_into_host follows.
 core::PacketPtr copy_into_host(net::Stack& stack, const core::Packet& frame, VnetHeader header);
 
-inline void charge_copy_into_host(sched::Cpu& cpu, const core::Packet& packet) {
+inline void charge_copy_into_host(sched::Cpu& cpu, core::Packet& packet, core::CacheOwner from) {
   cpu.charge(sched::Work::packet_alloc);
   if (packet.length() > net::kPageBytes) cpu.charge(sched::Work::packet_pages);
   cpu.charge(sched::Work::user_copy_io, 1, static_cast<std::int64_t>(packet.length()));
+  cpu.charge_cold_read(from, static_cast<std::int64_t>(packet.length()));
+  packet.payload_owner = cpu.cache_owner();
 }
 
-// For a packet that was copied out to a reader and is freed.
-inline void charge_copy_out_of_host(sched::Cpu& cpu, std::size_t stored_bytes) {
-  cpu.charge(sched::Work::user_copy_io, 1, static_cast<std::int64_t>(stored_bytes));
+// For a packet that was copied out to a reader's buffer and is freed. `from`: whose its bytes were.
+inline void charge_copy_out_of_host(sched::Cpu& cpu, ReceiveSlot& slot, core::CacheOwner from) {
+  cpu.charge(sched::Work::user_copy_io, 1, static_cast<std::int64_t>(slot.length));
+  cpu.charge_cold_read(from, static_cast<std::int64_t>(slot.length));
   cpu.charge(sched::Work::packet_free);
+  if (slot.packet) slot.packet->payload_owner = cpu.cache_owner();
 }
 
 }  // namespace tapestry::host::sim

@@ -82,7 +82,7 @@ IoStatus PacketSocket::send_one(const core::Packet& frame) {
   core::PacketPtr packet = copy_into_host(device_.stack(), frame, header);
   if (!packet) return IoStatus::no_buffers;
   send_buffer_->charge(*packet);
-  charge_copy_into_host(cpu(), *packet);
+  charge_copy_into_host(cpu(), *packet, frame.payload_owner);
   cpu().charge(Work::packet_send);
   cpu().settle();
   const bool taken = options_.qdisc_bypass ? device_.transmit_past_qdisc(std::move(packet))
@@ -137,9 +137,11 @@ IoResult PacketSocket::receive(std::span<ReceiveSlot> slots) {
     core::PacketPtr packet = queue_.pop();
     if (!packet) break;
     receive_memory_bytes_ -= net::socket_memory_bytes(packet->length());
-    const std::size_t stored = store_frame(std::move(packet), slots[count++], header);
+    const core::CacheOwner from = packet->payload_owner;
+    ReceiveSlot& slot = slots[count++];
+    store_frame(std::move(packet), slot, header);
     cpu().charge(Work::packet_receive);
-    charge_copy_out_of_host(cpu(), stored);
+    charge_copy_out_of_host(cpu(), slot, from);
   }
   if (count == 0) return {IoStatus::would_block, 0};
   return {IoStatus::ok, count};

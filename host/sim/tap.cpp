@@ -106,7 +106,7 @@ IoResult TapDescriptor::send(const core::PacketBatch& batch, std::size_t count) 
     return {IoStatus::failed, 0};
   }
   if (tap_.options().send_buffer_bytes != SendBuffer::kUnlimited) send_buffer_->charge(*packet);
-  charge_copy_into_host(cpu(), *packet);
+  charge_copy_into_host(cpu(), *packet, batch[0].payload_owner);
   cpu().charge(Work::tap_write);
   if (tap_.options().receives_inline) {
     sched::BottomHalvesOff bottom_halves(cpu());
@@ -124,10 +124,10 @@ IoResult TapDescriptor::receive(std::span<ReceiveSlot> slots) {
   cpu().settle();
   core::PacketPtr packet = queue_.pop();
   if (!packet) return {IoStatus::would_block, 0};
-  const std::size_t stored =
-      store_frame(std::move(packet), slots[0], vnet_header_ ? VnetHeader::read : VnetHeader::none);
+  const core::CacheOwner from = packet->payload_owner;
+  store_frame(std::move(packet), slots[0], vnet_header_ ? VnetHeader::read : VnetHeader::none);
   cpu().charge(Work::tap_read);
-  charge_copy_out_of_host(cpu(), stored);
+  charge_copy_out_of_host(cpu(), slots[0], from);
   return {IoStatus::ok, 1};
 }
 

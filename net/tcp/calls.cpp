@@ -149,7 +149,8 @@ bool Connection::fill(std::span<const std::uint8_t>& bytes, std::uint32_t flow,
   last->count(mss_);
   queue_.note_written(static_cast<std::uint32_t>(take));
   written_ += static_cast<std::uint32_t>(take);
-  stack_.environment().user_memory.charge_copy(take);
+  last->payload_owner = cpu().cache_owner();
+  stack_.environment().user_memory.charge_copy(take, last->payload_owner);
   cpu().charge(sched::Work::tcp_send, 0, static_cast<std::int64_t>(take));
   bytes = bytes.subspan(take);
   return true;
@@ -194,7 +195,7 @@ bool Connection::copy_out(std::span<std::uint8_t> buffer, ReceiveResult& result)
   }
   const std::size_t bytes = std::min(buffer.size(), packet->length());
   packet->copy_out(0, buffer.first(bytes));
-  stack_.environment().user_memory.charge_copy(bytes);
+  stack_.environment().user_memory.charge_copy(bytes, packet->payload_owner);
   copied_ += static_cast<std::uint32_t>(bytes);
   result.length += bytes;
   if (bytes < packet->length()) {

@@ -116,6 +116,7 @@ SendSegment& SendQueue::split(SendSegment& segment, std::uint32_t bytes, std::ui
   rest.sent_us = segment.sent_us;
   rest.born = segment.born;
   rest.flow = segment.flow;
+  rest.payload_owner = segment.payload_owner;
   rest.fin = std::exchange(segment.fin, false);
   rest.push = std::exchange(segment.push, false);
 

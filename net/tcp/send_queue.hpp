@@ -36,7 +36,8 @@ struct SendSegment : boost::intrusive::list_base_hook<>, boost::intrusive::set_b
   std::int64_t sent_us = 0;    // when it was last sent
   core::Instant born{};        // when its first byte was written
   std::uint32_t flow = 0;
-  std::uint32_t bytes = 0;  // of payload
+  core::CacheOwner payload_owner = 0;  // who wrote last
+  std::uint32_t bytes = 0;             // of payload
   std::uint8_t ranges_used = 0;
   std::array<core::PayloadRef, kRangesMax> ranges;
 

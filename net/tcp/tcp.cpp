@@ -143,9 +143,10 @@ void Tcp::run_throttled(void* object) {
 
 // --- receiving -----------------------------------------------------------------------------------
 
-bool Tcp::checksum_is_wrong(const core::Packet& packet, Ipv4Address source,
-                            Ipv4Address destination) {
+bool Tcp::checksum_is_wrong(core::Packet& packet, Ipv4Address source, Ipv4Address destination) {
   stack_.cpu().charge(Work::checksum, 1, static_cast<std::int64_t>(packet.length()));
+  stack_.cpu().charge_cold_read(packet.payload_owner, static_cast<std::int64_t>(packet.length()));
+  packet.payload_owner = stack_.cpu().cache_owner();
   core::InternetChecksum checksum;
   core::add_ipv4_pseudo_header(checksum, source.value, destination.value, ipv4::kTcp,
                                static_cast<std::uint16_t>(packet.length()));

@@ -167,7 +167,7 @@ class Tcp {
   std::size_t bucket_of(Endpoint local, Endpoint remote) const;
   tcp::Connection* look_up(Endpoint local, Endpoint remote);
   tcp::Listener* look_up_listener(Endpoint local);
-  bool checksum_is_wrong(const core::Packet& packet, Ipv4Address source, Ipv4Address destination);
+  bool checksum_is_wrong(core::Packet& packet, Ipv4Address source, Ipv4Address destination);
   void receive_syn(tcp::Listener& listener, core::PacketPtr packet, const tcp::Header& header,
                    Endpoint from, Endpoint to);
   bool is_bound(Endpoint local) const;

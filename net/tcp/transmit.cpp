@@ -74,6 +74,7 @@ bool Connection::transmit(SendSegment& segment, bool again) {
   packet->account(segment.bytes);
   packet->born = segment.born;
   packet->flow = segment.flow;
+  packet->payload_owner = segment.payload_owner;
   if (segment.segments > 1) {
     packet->gso_size = static_cast<std::uint16_t>(current_mss());
     packet->gso_segments = static_cast<std::uint16_t>(segment.segments);

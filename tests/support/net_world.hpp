@@ -39,7 +39,8 @@ inline sched::CostTable net_costs() {
 
 struct CopyCharger final : net::UserMemory {
   explicit CopyCharger(sched::Scheduler& of) : scheduler(of) {}
-  void charge_copy(std::size_t bytes) override {
+  void charge_copy(std::size_t bytes, core::CacheOwner from) override {
+    scheduler.cpu().charge_cold_read(from, static_cast<std::int64_t>(bytes));
     scheduler.cpu().charge(sched::Work::copy, 1, static_cast<std::int64_t>(bytes));
   }
   sched::Scheduler& scheduler;

@@ -96,6 +96,7 @@ class Ports {
   }
   core::PacketPtr frame(std::uint32_t number) {
     core::PacketPtr frame = make_frame(micro.world().packets(), number, bytes_);
+    frame->payload_owner = machine().cpu().cache_owner();  // the process has just written it
     if (frames_ == Frames::ipv4_for_another) {
       frame->data()[12] = 0x08;
       frame->data()[13] = 0x00;
