@@ -21,6 +21,11 @@ enum class Access : std::uint8_t {
   device_writes  // receive
 };
 
+struct QueueOptions {
+  bool event_index = true;  // VIRTIO_F_EVENT_IDX: both sides say from which entry on to be told
+  bool indirect = false;    // VIRTIO_F_INDIRECT_DESC: a buffer of several pieces takes one entry
+};
+
 class DriverSide {
  public:
   virtual ~DriverSide() = default;
@@ -68,7 +73,8 @@ class DeviceSide {
   virtual ~DeviceSide() = default;
 
   struct Chain {
-    std::uint16_t head = 0;  // what names it in the used ring
+    std::uint16_t head = 0;     // what names it when it is used: its first descriptor, or its id
+    std::uint16_t entries = 1;  // of the ring that it takes; told apart by a packed ring alone
     std::uint32_t readable_bytes = 0;
     std::uint32_t writable_bytes = 0;
     std::size_t buffer = 0;  // in the guest's memory

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/assert.hpp"
+#include "host/virtqueue/chain_check.hpp"
 #include "host/virtqueue/event_index.hpp"
 
 namespace tapestry::host::virtqueue {
@@ -54,12 +55,8 @@ bool SplitDevice::read_chain(Chain& chain) {
     if (!may_be || table.empty()) return fault(Fault::bad_table);
     if (!walk(chain, table, 0, table.size())) return false;
   }
-  if (memory_.buffer(chain.buffer).packet) {
-    const std::uint32_t mapped = memory_.buffer(chain.buffer).bytes;
-    if (chain.readable_bytes == 0 || chain.readable_bytes == mapped) return true;
-    return fault(Fault::partial_buffer);
-  }
-  return fault(Fault::head_in_use);  // another chain of the same buffer is being worked on
+  const auto found = check_whole(memory_, chain);
+  return !found || fault(*found);
 }
 
 bool SplitDevice::walk(Chain& chain, std::span<const Descriptor> table, std::uint16_t at,
@@ -68,25 +65,11 @@ bool SplitDevice::walk(Chain& chain, std::span<const Descriptor> table, std::uin
     if (count == most) return fault(Fault::endless_chain);
     const Descriptor piece = table[at];
     if ((piece.flags & kFlagIndirect) != 0) return fault(Fault::bad_table);
-    if (!add_piece(chain, piece, count == 0)) return false;
+    if (const auto found = add_piece(memory_, chain, piece, count == 0)) return fault(*found);
     if ((piece.flags & kFlagNext) == 0) return true;
     if (piece.next >= table.size()) return fault(Fault::bad_next);
     at = piece.next;
   }
-}
-
-bool SplitDevice::add_piece(Chain& chain, const Descriptor& piece, bool first) {
-  if (piece.length == 0) return fault(Fault::empty_piece);
-  GuestMemory::Place place{};
-  if (!memory_.find(piece.address, place)) return fault(Fault::bad_address);
-  if (piece.length > place.left) return fault(Fault::beyond_buffer);
-  const std::uint32_t so_far = chain.readable_bytes + chain.writable_bytes;
-  if (first) chain.buffer = place.buffer;
-  if (place.buffer != chain.buffer || place.offset != so_far) return fault(Fault::scattered);
-  const bool writes = (piece.flags & kFlagWrite) != 0;
-  if (!first && writes != (chain.writable_bytes != 0)) return fault(Fault::mixed_direction);
-  (writes ? chain.writable_bytes : chain.readable_bytes) += piece.length;
-  return true;
 }
 
 void SplitDevice::put_back(const Chain& chain) {

@@ -34,7 +34,6 @@ class SplitDevice final : public DeviceSide {
   }
   bool walk(Chain& chain, std::span<const Descriptor> table, std::uint16_t at, std::size_t most);
   bool read_chain(Chain& chain);
-  bool add_piece(Chain& chain, const Descriptor& piece, bool first);
   bool fault(Fault fault);
 
   SplitRing& ring_;

@@ -12,6 +12,7 @@
 #include "core/assert.hpp"
 #include "core/timeline.hpp"
 #include "host/virtqueue/guest_memory.hpp"
+#include "host/virtqueue/queue.hpp"
 
 namespace tapestry::host::virtqueue {
 
@@ -67,9 +68,6 @@ class SplitRing {
   SplitMemory memory_;
 };
 
-struct SplitOptions {
-  bool event_index = true;  // VIRTIO_F_EVENT_IDX: both sides say from which entry on to be told
-  bool indirect = false;    // VIRTIO_F_INDIRECT_DESC: a buffer of several pieces takes one entry
-};
+using SplitOptions = QueueOptions;
 
 }  // namespace tapestry::host::virtqueue
