@@ -53,7 +53,8 @@ LklVirtio::~LklVirtio() {
 }
 
 bool LklVirtio::accepts(virtqueue::NetFeatures features) const {
-  return features == offered_ && features.version_1 && features.event_idx && features.consistent();
+  return features == offered_ && features.version_1 && features.event_idx &&
+         !features.ring_packed && features.consistent();
 }
 
 // --- who runs it -------------------------------------------------------------------------------

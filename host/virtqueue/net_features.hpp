@@ -14,12 +14,16 @@ struct NetFeatures {
   bool mrg_rxbuf = false;      // VIRTIO_NET_F_MRG_RXBUF: spreads a frame over several buffers
   bool event_idx = true;       // VIRTIO_F_EVENT_IDX
   bool indirect_desc = false;  // VIRTIO_F_INDIRECT_DESC
+  bool ring_packed = false;    // VIRTIO_F_RING_PACKED
   bool version_1 = true;       // VIRTIO_F_VERSION_1
 
   bool operator==(const NetFeatures&) const = default;
 
   // Segmentation needs unfinished checksums, each in its direction (5.1.3.1).
-  bool consistent() const { return (csum || !host_tso4) && (guest_csum || !guest_tso4); }
+  // Packed rings came with version 1.
+  bool consistent() const {
+    return (csum || !host_tso4) && (guest_csum || !guest_tso4) && (version_1 || !ring_packed);
+  }
 };
 
 // struct virtio_net_hdr_v1, also with VIRTIO_NET_F_MRG_RXBUF alone.

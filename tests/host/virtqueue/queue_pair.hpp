@@ -1,4 +1,4 @@
-// A split virtqueue with both of its sides, and frames to send through it.
+// A virtqueue with both of its sides, and frames to send through it.
 #pragma once
 
 #include <array>
@@ -9,13 +9,16 @@
 
 #include "core/packet.hpp"
 #include "core/timeline.hpp"
+#include "host/virtqueue/packed_device.hpp"
+#include "host/virtqueue/packed_driver.hpp"
 #include "host/virtqueue/split_device.hpp"
 #include "host/virtqueue/split_driver.hpp"
 
 namespace tapestry::tests {
 
-struct QueuePair {
-  explicit QueuePair(std::size_t size, host::virtqueue::SplitOptions options = {})
+template <class Ring, class Driver, class Device>
+struct BasicQueuePair {
+  explicit BasicQueuePair(std::size_t size, host::virtqueue::QueueOptions options = {})
       : memory(timeline, size),
         ring(timeline, size),
         driver(ring, memory, options),
@@ -37,9 +40,11 @@ struct QueuePair {
     if (!added) core::consume(std::move(made));
     return added;
   }
-  bool post(std::uint32_t capacity) {
+  // An empty buffer with room for so many bytes, in one piece or in several.
+  bool post(std::uint32_t capacity) { return post(0, {capacity}); }
+  bool post(std::uint32_t number, const std::vector<std::uint32_t>& pieces) {
     core::PacketPtr empty = packets.allocate(core::Origin::host_copy);
-    const std::array<std::uint32_t, 1> pieces{capacity};
+    empty->flow = number;
     const bool added = driver.add(empty, pieces, host::virtqueue::Access::device_writes);
     if (!added) core::consume(std::move(empty));
     return added;
@@ -64,9 +69,14 @@ struct QueuePair {
   core::PacketPool packets;
   core::Timeline timeline;
   host::virtqueue::GuestMemory memory;
-  host::virtqueue::SplitRing ring;
-  host::virtqueue::SplitDriver driver;
-  host::virtqueue::SplitDevice device;
+  Ring ring;
+  Driver driver;
+  Device device;
 };
+
+using QueuePair = BasicQueuePair<host::virtqueue::SplitRing, host::virtqueue::SplitDriver,
+                                 host::virtqueue::SplitDevice>;
+using PackedPair = BasicQueuePair<host::virtqueue::PackedRing, host::virtqueue::PackedDriver,
+                                  host::virtqueue::PackedDevice>;
 
 }  // namespace tapestry::tests
