@@ -58,6 +58,8 @@ struct BenchOptions {
   int hz = 1000;
   bool can_mask = false;           // as in UML
   bool byte_queue_limits = false;  // which begin at nothing, and so break up every train
+  std::size_t cpus = 1;
+  std::size_t tx_queues = 1;
   sched::CostTable costs = net_costs();
 };
 
@@ -67,8 +69,9 @@ class Bench {
 
   explicit Bench(sched::SettleMode mode, BenchOptions options = {})
       : world(mode, std::move(options.costs)),
-        machine(
-            world.add_machine({.hz = options.hz, .controller = {.can_mask = options.can_mask}})),
+        machine(world.add_machine({.cpus = options.cpus,
+                                   .hz = options.hz,
+                                   .controller = {.can_mask = options.can_mask}})),
         copies(world.make<CopyCharger>(machine.scheduler)),
         stack(world.make<net::Stack>(
             net::StackEnvironment{machine.scheduler, machine.softirqs, machine.jiffies,
@@ -76,6 +79,7 @@ class Bench {
             net::StackOptions{})),
         device(stack.add_device({.name = "vec0",
                                  .mac = net::MacAddress::local(1),
+                                 .tx_queues = options.tx_queues,
                                  .byte_queue_limits = options.byte_queue_limits})),
         fake(world.make<FakePort>(world.timeline, options.port)),
         port(world.make<host::charged::PacketIo>(fake, machine.scheduler, machine.scheduler)) {

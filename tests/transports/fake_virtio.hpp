@@ -46,15 +46,22 @@ class FakeVirtio {
         receive(of_world.timeline, size, {negotiated.event_idx, negotiated.indirect_desc}),
         transmit(of_world.timeline, size, {negotiated.event_idx, negotiated.indirect_desc}) {}
 
-  transports::VirtioNet& driver(Bench& bench) {
+  transports::VirtioNetPort port(Bench& bench) {
     auto& from = world.make<host::charged::DriverQueue>(receive.driver, bench.machine.scheduler);
     auto& to = world.make<host::charged::DriverQueue>(transmit.driver, bench.machine.scheduler);
+    return {from, to, receive.notify, transmit.notify};
+  }
+  transports::VirtioNet& driver(Bench& bench, transports::VirtioNetOptions options = {}) {
+    options.features = features;
     auto& made = world.make<transports::VirtioNet>(
-        bench.environment(), transports::VirtioNetPort{from, to, receive.notify, transmit.notify},
-        features);
+        bench.environment(), std::vector<transports::VirtioNetPort>{port(bench)}, options, nullptr);
     bench.device.set_driver(made);
-    line = &made.line();
+    connect(made.pair(0));
     return made;
+  }
+  void connect(transports::VirtioQueuePair& pair) {
+    receive_line = &pair.receive_line();
+    transmit_line = &pair.transmit_line();
   }
 
   // Sends at most so many frames, then interrupts if it must; asks to be notified when there are no
@@ -67,7 +74,7 @@ class FakeVirtio {
       transmit.device.use(*chain, 0);
     }
     transmit.device.publish();
-    if (transmit.device.must_interrupt()) interrupt();
+    if (transmit.device.must_interrupt()) interrupt(*transmit_line);
   }
   void send_all() {
     do
@@ -84,22 +91,23 @@ class FakeVirtio {
     }
     receive.device.publish();
     (void)receive.device.enable_notifications();
-    if (receive.device.must_interrupt()) interrupt();
+    if (receive.device.must_interrupt()) interrupt(*receive_line);
   }
 
   World& world;
   host::virtqueue::NetFeatures features;
   Queue receive;
   Queue transmit;
-  irq::IrqLine* line = nullptr;
+  irq::IrqLine* receive_line = nullptr;
+  irq::IrqLine* transmit_line = nullptr;
   Numbers sent;
   std::uint64_t overruns = 0;
   std::uint64_t interrupts = 0;
 
  private:
-  void interrupt() {
+  void interrupt(irq::IrqLine& line) {
     ++interrupts;
-    line->raise();
+    line.raise();
   }
   bool store(const core::Packet& frame) {
     std::vector<host::virtqueue::DeviceSide::Chain> chains;

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "transports/virtio/virtio_net.hpp"
+#include "transports/virtio/queue_pair.hpp"
 
 namespace tapestry::transports {
 
@@ -10,12 +10,12 @@ using host::virtqueue::DriverSide;
 using host::virtqueue::kNetHeaderBytes;
 
 // virtqueue_napi_schedule. Callbacks are off before anybody can poll and turn them on again.
-void VirtioNet::schedule_poll() {
+void VirtioQueuePair::schedule_poll() {
   if (napi_.enabled() && !napi_.scheduled()) port_.receive.disable_callbacks();
   napi_.schedule();
 }
 
-int VirtioNet::poll(int budget) {
+int VirtioQueuePair::poll(int budget) {
   const auto most = static_cast<std::size_t>(budget);
   const std::size_t received = receive(most);
   if (most > 0 && must_fill(most)) fill_or_come_back();
@@ -29,7 +29,7 @@ int VirtioNet::poll(int budget) {
   return static_cast<int>(received);
 }
 
-std::size_t VirtioNet::receive(std::size_t most) {
+std::size_t VirtioQueuePair::receive(std::size_t most) {
   std::size_t received = 0;
   for (; received < most; ++received) {
     auto completed = port_.receive.take_used();
@@ -39,7 +39,7 @@ std::size_t VirtioNet::receive(std::size_t most) {
   return received;
 }
 
-void VirtioNet::receive_buffer(DriverSide::Completed completed) {
+void VirtioQueuePair::receive_buffer(DriverSide::Completed completed) {
   core::PacketPtr packet = std::move(completed.packet);
   if (!packet) return environment_.device.count_receive_drop();
   const bool whole = !features_.mrg_rxbuf || merge(*packet, completed.num_buffers);
@@ -56,7 +56,7 @@ void VirtioNet::receive_buffer(DriverSide::Completed completed) {
 }
 
 // Takes the further buffers of a frame. False if one is missing or nothing can hold them.
-bool VirtioNet::merge(core::Packet& frame, std::uint16_t buffers) {
+bool VirtioQueuePair::merge(core::Packet& frame, std::uint16_t buffers) {
   bool whole = buffers >= 1;
   for (std::uint16_t i = 1; i < buffers; ++i) {
     auto more = port_.receive.take_used();
@@ -67,7 +67,7 @@ bool VirtioNet::merge(core::Packet& frame, std::uint16_t buffers) {
   return whole;
 }
 
-void VirtioNet::drop_received(core::PacketPtr packet) {
+void VirtioQueuePair::drop_received(core::PacketPtr packet) {
   ++statistics_.rx_drops;
   environment_.device.count_receive_drop();
   environment_.allocator.drop(std::move(packet), core::DropReason::dev_hdr);
@@ -75,7 +75,7 @@ void VirtioNet::drop_received(core::PacketPtr packet) {
 
 // --- buffers -----------------------------------------------------------------------------------
 
-std::size_t VirtioNet::choose_pieces() {
+std::size_t VirtioQueuePair::choose_pieces() {
   if (features_.mrg_rxbuf) {
     const std::uint32_t length =
         kNetHeaderBytes + std::clamp(average_bytes_, kGoodPacket, kPage - kNetHeaderBytes);
@@ -91,12 +91,12 @@ std::size_t VirtioNet::choose_pieces() {
   return 1;
 }
 
-bool VirtioNet::must_fill(std::size_t budget) const {
+bool VirtioQueuePair::must_fill(std::size_t budget) const {
   return port_.receive.unused() > std::min(budget, port_.receive.size()) / 2;
 }
 
 // Gives the device as many buffers as it has room for. False if memory ran out.
-bool VirtioNet::fill() {
+bool VirtioQueuePair::fill() {
   DriverSide& ring = port_.receive;
   const std::size_t pieces = choose_pieces();
   bool memory = true;
@@ -117,7 +117,7 @@ bool VirtioNet::fill() {
   return memory;
 }
 
-void VirtioNet::fill_or_come_back() {
+void VirtioQueuePair::fill_or_come_back() {
   if (!fill()) refill_timer_.modify(environment_.jiffies.jiffies() + 1);
 }
 

@@ -1,5 +1,5 @@
-// The counters of `ethtool -S`: virtio_net's names and order for one queue pair. Programs that look
-// at packets before the stack does (XDP) do not exist here, so theirs stay at 0.
+// The counters of `ethtool -S`: virtio_net's names and order, of each queue. Programs that look at
+// packets before the stack does (XDP) do not exist here, so theirs stay at 0.
 #pragma once
 
 #include <array>
@@ -13,20 +13,23 @@ struct VirtioNetStatistics {
   std::uint64_t rx_packets = 0, rx_bytes = 0, rx_drops = 0, rx_kicks = 0;
   std::uint64_t tx_packets = 0, tx_bytes = 0, tx_kicks = 0;
 
-  std::array<std::pair<std::string_view, std::uint64_t>, 13> named() const {
-    return {{{"rx_queue_0_packets", rx_packets},
-             {"rx_queue_0_bytes", rx_bytes},
-             {"rx_queue_0_drops", rx_drops},
-             {"rx_queue_0_xdp_packets", 0},
-             {"rx_queue_0_xdp_tx", 0},
-             {"rx_queue_0_xdp_redirects", 0},
-             {"rx_queue_0_xdp_drops", 0},
-             {"rx_queue_0_kicks", rx_kicks},
-             {"tx_queue_0_packets", tx_packets},
-             {"tx_queue_0_bytes", tx_bytes},
-             {"tx_queue_0_xdp_tx", 0},
-             {"tx_queue_0_xdp_tx_drops", 0},
-             {"tx_queue_0_kicks", tx_kicks}}};
+  // Behind "rx_queue_N_" and "tx_queue_N_".
+  std::array<std::pair<std::string_view, std::uint64_t>, 8> received() const {
+    return {{{"packets", rx_packets},
+             {"bytes", rx_bytes},
+             {"drops", rx_drops},
+             {"xdp_packets", 0},
+             {"xdp_tx", 0},
+             {"xdp_redirects", 0},
+             {"xdp_drops", 0},
+             {"kicks", rx_kicks}}};
+  }
+  std::array<std::pair<std::string_view, std::uint64_t>, 5> sent() const {
+    return {{{"packets", tx_packets},
+             {"bytes", tx_bytes},
+             {"xdp_tx", 0},
+             {"xdp_tx_drops", 0},
+             {"kicks", tx_kicks}}};
   }
 };
 

@@ -1,99 +1,69 @@
-// The virtio network driver (drivers/net/virtio_net.c), one queue pair, before its transmit side
-// had a NAPI of its own.
+// The virtio network driver (drivers/net/virtio_net.c): one queue pair or several.
 //
-// Transmit: free what the device has used, add, stop if the next packet might not fit, notify if
-// the device wants to know and no more is promised. Nobody frees the last packets of a burst until
-// the next one comes, so packets are orphaned before they are added: their socket is told at once.
-// A stopped queue asks for an interrupt late, after three quarters of what is outstanding, and
-// looks again if that has passed already.
-//
-// Receive: the interrupt turns callbacks off and schedules the poll; the poll takes what is used,
-// gives buffers when half of them are gone, and with budget left asks for callbacks again,
-// completes, and looks once more. Buffers are of three kinds:
-//
-//   mergeable   MRG_RXBUF: as long as packets are on average; a long frame takes several
-//   big         GUEST_TSO4 without it: 64 KiB in 19 descriptors each
-//   small       else: one frame of 1518 bytes
+// With several (VIRTIO_NET_F_MQ) the CPUs are dealt out to the pairs in use, in order, and a packet
+// leaves by the pair of the CPU that sends it (XPS). How many are in use may change under traffic:
+// the device is told by way of its control queue, and nothing is reset. The pairs that are not used
+// any more still poll: what is in their rings, and waits above them, goes its way.
 #pragma once
 
-#include <array>
 #include <cstdint>
+#include <memory>
+#include <vector>
 
-#include "host/doorbell.hpp"
-#include "host/virtqueue/net_features.hpp"
-#include "host/virtqueue/queue.hpp"
-#include "transports/environment.hpp"
-#include "transports/virtio/statistics.hpp"
+#include "transports/virtio/queue_pair.hpp"
 
 namespace tapestry::transports {
 
-// What the driver talks to: a queue and its notification register for each direction.
-struct VirtioNetPort {
-  host::virtqueue::DriverSide& receive;
-  host::virtqueue::DriverSide& transmit;
-  host::Doorbell& receive_notify;
-  host::Doorbell& transmit_notify;
+// What a driver may ask of its device by way of the control queue. It waits for the answer.
+class VirtioNetControl {
+ public:
+  virtual ~VirtioNetControl() = default;
+  // VIRTIO_NET_CTRL_MQ_VQ_PAIRS_SET: from now on the device delivers to the first `pairs` only.
+  // False: VIRTIO_NET_ERR, and all is as it was.
+  virtual bool set_queue_pairs(std::size_t pairs) = 0;
 };
 
-class VirtioNet final : public net::Driver, public irq::InterruptHandler, public irq::NapiPoller {
+class VirtioNet final : public net::Driver {
  public:
-  static constexpr std::size_t kFragmentsMax = 17;  // MAX_SKB_FRAGS
-  // Free descriptors below which no packet may come, and from which on they may again.
-  static constexpr std::size_t kRoomForPacket = 2 + kFragmentsMax;
-  static constexpr std::uint32_t kEthernetHeader = 14;
-  static constexpr std::uint32_t kGoodPacket = 1518;  // GOOD_PACKET_LEN: with one VLAN header
-  static constexpr std::uint32_t kPage = 4096;
-  static constexpr std::uint32_t kCacheLine = 64;
-  static constexpr std::size_t kBigPieces = 2 + kFragmentsMax;  // header, then pages
+  static constexpr std::size_t kPairsMax = 0x8000;  // VIRTIO_NET_CTRL_MQ_VQ_PAIRS_MAX
 
-  // `features` are what was negotiated. The queues outlive it.
+  // One pair. The queues outlive it.
   VirtioNet(DriverEnvironment environment, VirtioNetPort port,
-            host::virtqueue::NetFeatures features);
+            host::virtqueue::NetFeatures features)
+      : VirtioNet(environment, {port}, {.features = features}, nullptr) {}
+  // As many pairs as the device has, and as the net device has queues. `control`: needed to use
+  // another number of them than the device begins with, which is one.
+  VirtioNet(DriverEnvironment environment, const std::vector<VirtioNetPort>& ports,
+            const VirtioNetOptions& options, VirtioNetControl* control);
 
-  // One for both queues, as virtio-mmio has it. Routed to the device by whoever builds the machine.
-  irq::IrqLine& line() { return line_; }
-  irq::Napi& napi() { return napi_; }
-  const VirtioNetStatistics& statistics() const { return statistics_; }
+  // ethtool -L combined: 1 .. pairs(). In process context. False, and nothing has changed, if the
+  // device does not want to.
+  bool use_pairs(std::size_t pairs);
+  std::size_t pairs_in_use() const { return in_use_; }  // ethtool -l: current
+  std::size_t pairs() const { return pairs_.size(); }   // ... and maximum
+
+  VirtioQueuePair& pair(std::size_t number) { return *pairs_[number]; }
+  // Of a device with one pair and one interrupt. Routed by whoever builds the machine.
+  irq::IrqLine& line() { return pairs_[0]->receive_line(); }
+  irq::Napi& napi() { return pairs_[0]->napi(); }
 
   std::string_view kind() const override { return "virtio_net"; }
   net::Features features() const override;
   void open() override;
   void close() override;
-  net::Transmit transmit(core::PacketPtr& packet, net::TxQueue& queue) override;
+  net::Transmit transmit(core::PacketPtr& packet, net::TxQueue& queue) override {
+    return pairs_[queue.index()]->transmit(packet, queue);
+  }
+  std::size_t select_queue(const core::Packet& packet, std::size_t chosen) override;
   void for_each_statistic(
       const std::function<void(std::string_view, std::uint64_t)>& visit) const override;
-  void interrupt() override;
-  int poll(int budget) override;
 
  private:
-  // transmit.cpp
-  bool add_frame(core::PacketPtr& packet);
-  void stop_if_crowded(net::TxQueue& queue);
-  void free_old();
-  void transmit_done();
-
-  // receive.cpp
-  void schedule_poll();
-  std::size_t receive(std::size_t most);
-  void receive_buffer(host::virtqueue::DriverSide::Completed completed);
-  bool merge(core::Packet& frame, std::uint16_t buffers);
-  void drop_received(core::PacketPtr packet);
-  std::size_t choose_pieces();
-  bool fill();
-  void fill_or_come_back();
-  bool must_fill(std::size_t budget) const;
-
   DriverEnvironment environment_;
-  VirtioNetPort port_;
-  host::virtqueue::NetFeatures features_;
-  irq::IrqLine& line_;
-  irq::Napi napi_;
-  irq::JiffyTimer refill_timer_;                    // when there was no memory: delayed work
-  core::PacketBatch sent_;                          // being freed
-  core::PacketBatch buffers_;                       // being given to the device
-  std::array<std::uint32_t, kBigPieces> pieces_{};  // of one receive buffer
-  std::uint32_t average_bytes_ = 0;                 // of received frames: an EWMA of weight 64
-  VirtioNetStatistics statistics_;
+  VirtioNetOptions options_;
+  VirtioNetControl* control_;
+  std::vector<std::unique_ptr<VirtioQueuePair>> pairs_;
+  std::size_t in_use_ = 1;
 };
 
 }  // namespace tapestry::transports
