@@ -54,7 +54,7 @@ LklVirtio::~LklVirtio() {
 
 bool LklVirtio::accepts(virtqueue::NetFeatures features) const {
   return features == offered_ && features.version_1 && features.event_idx &&
-         !features.ring_packed && features.consistent();
+         !features.ring_packed && !features.in_order && features.consistent();
 }
 
 // --- who runs it -------------------------------------------------------------------------------

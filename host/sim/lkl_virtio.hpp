@@ -57,7 +57,7 @@ class LklVirtio final : public ReadinessListener, public kernel::LklPollClient {
   LklVirtio& operator=(const LklVirtio&) = delete;
 
   // FEATURES_OK: refused unless the driver takes exactly what is offered, VERSION_1 and EVENT_IDX
-  // among it, and no packed rings, which the library does not know.
+  // among it, and neither packed rings nor an order, which the library does not know.
   bool accepts(virtqueue::NetFeatures features) const;
   void set_line(irq::IrqLine& line) { line_ = &line; }
 

@@ -15,6 +15,7 @@ struct NetFeatures {
   bool event_idx = true;       // VIRTIO_F_EVENT_IDX
   bool indirect_desc = false;  // VIRTIO_F_INDIRECT_DESC
   bool ring_packed = false;    // VIRTIO_F_RING_PACKED
+  bool in_order = false;       // VIRTIO_F_IN_ORDER
   bool version_1 = true;       // VIRTIO_F_VERSION_1
 
   bool operator==(const NetFeatures&) const = default;

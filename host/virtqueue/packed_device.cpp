@@ -8,7 +8,7 @@
 namespace tapestry::host::virtqueue {
 
 PackedDevice::PackedDevice(PackedRing& ring, GuestMemory& memory, QueueOptions options)
-    : ring_(ring), memory_(memory), options_(options), taken_(ring.size()) {
+    : ring_(ring), memory_(memory), options_(options), taken_(ring.size()), order_(ring.size()) {
   TAPESTRY_ASSERT(memory.buffers() == ring.size(), "there is a buffer for each descriptor");
 }
 
@@ -31,6 +31,7 @@ std::optional<DeviceSide::Chain> PackedDevice::next() {
   available_.advance(chain.entries, ring_.size());
   in_flight_ += chain.entries;
   taken_[chain.head] = true;
+  if (options_.in_order) order_.push(chain.head);
   return chain;
 }
 
@@ -79,6 +80,7 @@ bool PackedDevice::walk_table(Chain& chain, const PackedDescriptor& head) {
 
 void PackedDevice::put_back(const Chain& chain) {
   TAPESTRY_ASSERT(taken_[chain.head], "a chain is put back by whoever has it");
+  if (options_.in_order) order_.pop_newest();
   taken_[chain.head] = false;
   in_flight_ -= chain.entries;
   available_.go_back(chain.entries, ring_.size());
@@ -98,29 +100,38 @@ void PackedDevice::set_num_buffers(const Chain& chain, std::uint16_t buffers) {
 
 // --- what is used ------------------------------------------------------------------------------
 
+// With IN_ORDER: may the used entry before this one be overwritten, and stand for both?
+bool PackedDevice::goes_on_in_order(const Chain& chain, std::uint32_t written_bytes) {
+  if (!options_.in_order) return false;
+  const std::uint16_t oldest = order_.pop_oldest();
+  TAPESTRY_ASSERT(oldest == chain.head, "buffers are given back in their order");
+  return std::exchange(may_skip_, written_bytes == chain.writable_bytes);
+}
+
 // One descriptor for the chain, and as many skipped as it had.
 void PackedDevice::use(const Chain& chain, std::uint32_t written_bytes) {
   TAPESTRY_ASSERT(taken_[chain.head], "a chain is used by whoever has it");
+  if (!goes_on_in_order(chain, written_bytes)) entry_ = used_;
   taken_[chain.head] = false;
   in_flight_ -= chain.entries;
-  PackedDescriptor& at = ring_.memory().descriptors[used_.index];
+  PackedDescriptor& at = ring_.memory().descriptors[entry_.index];
   at.id = chain.head;
   at.length = written_bytes;
   const auto flags =
-      static_cast<std::uint16_t>(used_.used_flags() | (written_bytes != 0 ? kFlagWrite : 0));
-  if (unpublished_ == 0) {
-    held_at_ = used_.index;
-    held_flags_ = flags;
-  } else {
+      static_cast<std::uint16_t>(entry_.used_flags() | (written_bytes != 0 ? kFlagWrite : 0));
+  if (unpublished_ == 0) first_ = entry_;
+  if (entry_ == first_)
+    first_flags_ = flags;
+  else
     at.flags = flags;
-  }
   unpublished_ += chain.entries;
   used_.advance(chain.entries, ring_.size());
 }
 
 void PackedDevice::publish() {
   if (unpublished_ == 0) return;
-  ring_.memory().descriptors[held_at_].flags = held_flags_;
+  may_skip_ = false;
+  ring_.memory().descriptors[first_.index].flags = first_flags_;
   untold_ += std::exchange(unpublished_, 0);
 }
 

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "host/virtqueue/order.hpp"
 #include "host/virtqueue/packed_ring.hpp"
 
 namespace tapestry::host::virtqueue {
@@ -32,6 +33,7 @@ class PackedDevice final : public DeviceSide {
   bool walk_ring(Chain& chain);
   bool walk_table(Chain& chain, const PackedDescriptor& head);
   bool fault(Fault fault);
+  bool goes_on_in_order(const Chain& chain, std::uint32_t written_bytes);
 
   PackedRing& ring_;
   GuestMemory& memory_;
@@ -42,9 +44,12 @@ class PackedDevice final : public DeviceSide {
   std::size_t in_flight_ = 0;    // entries of the chains that the device has
   std::size_t unpublished_ = 0;  // entries used since the last publish
   std::size_t untold_ = 0;       // ... published since an interrupt was last judged
-  // Of the first unpublished one: its flags are written last, so that the driver sees none before.
-  std::uint16_t held_at_ = 0;
-  std::uint16_t held_flags_ = 0;
+  PackedPosition entry_;         // of the last used descriptor written
+  // The first unpublished one: its flags are written last, so that the driver sees none before.
+  PackedPosition first_;
+  std::uint16_t first_flags_ = 0;
+  Order order_;            // with IN_ORDER
+  bool may_skip_ = false;  // the last unpublished entry may stand for one more buffer
   bool broken_ = false;
   Faults faults_;
 };

@@ -1,5 +1,6 @@
 #include "host/virtqueue/packed_driver.hpp"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -8,7 +9,12 @@
 namespace tapestry::host::virtqueue {
 
 PackedDriver::PackedDriver(PackedRing& ring, GuestMemory& memory, QueueOptions options)
-    : ring_(ring), memory_(memory), options_(options), extras_(ring.size()), unused_(ring.size()) {
+    : ring_(ring),
+      memory_(memory),
+      options_(options),
+      extras_(ring.size()),
+      unused_(ring.size()),
+      order_(ring.size()) {
   TAPESTRY_ASSERT(memory.buffers() == ring.size(), "there is a buffer for each descriptor");
   for (std::size_t i = 0; i < extras_.size(); ++i)
     extras_[i].next = static_cast<std::uint16_t>(i + 1);
@@ -42,6 +48,7 @@ bool PackedDriver::add(core::PacketPtr& packet, std::span<const std::uint32_t> p
   unused_ -= entries;
   added_ += entries;
   ++outstanding_;
+  if (options_.in_order) order_.push(id);
   return true;
 }
 
@@ -91,26 +98,48 @@ bool PackedDriver::kick_prepare() {
 // --- what came back ----------------------------------------------------------------------------
 
 bool PackedDriver::has_used() const {
-  return !broken_ && used_.is_used(ring_.memory().descriptors[used_.index].flags);
+  if (broken_) return false;
+  return batch_ != 0 || used_.is_used(ring_.memory().descriptors[used_.index].flags);
 }
 
 std::optional<DriverSide::Completed> PackedDriver::take_used() {
   if (!has_used()) return std::nullopt;
-  const PackedDescriptor element = ring_.memory().descriptors[used_.index];
-  if (element.id >= extras_.size() || extras_[element.id].entries == 0) {
+  const PackedDescriptor& element = ring_.memory().descriptors[used_.index];
+  std::uint32_t id = element.id;
+  std::uint32_t bytes = element.length;
+  const bool known = options_.in_order ? take_in_order(id, bytes, outstanding_)
+                                       : id < extras_.size() && extras_[id].entries != 0;
+  if (!known) {
     call_broken(Fault::bad_used_id);
     return std::nullopt;
   }
-  const std::uint32_t room = extras_[element.id].bytes;
-  if (room != 0 && element.length > room) {
+  const std::uint32_t room = extras_[id].bytes;
+  if (room != 0 && bytes > room) {
     call_broken(Fault::used_too_long);
     return std::nullopt;
   }
-  used_.advance(extras_[element.id].entries, ring_.size());
-  const std::uint16_t num_buffers = memory_.buffer(element.id).num_buffers;
-  Completed completed{release(element.id), element.length, num_buffers};
+  used_.advance(extras_[id].entries, ring_.size());
+  const std::uint16_t num_buffers = memory_.buffer(id).num_buffers;
+  Completed completed{release(static_cast<std::uint16_t>(id)), bytes, num_buffers};
   if (callbacks_ && options_.event_index) ask_from(used_);
   return completed;
+}
+
+// Which buffer comes next, and what was written into it. False if `id` is none of the next
+// `waiting`.
+bool PackedDriver::take_in_order(std::uint32_t& id, std::uint32_t& bytes, std::size_t waiting) {
+  if (batch_ == 0) {
+    const std::size_t most = std::min(waiting, order_.size());
+    std::size_t before = 0;
+    while (before < most && order_[before] != id)
+      ++before;
+    if (before == most) return false;
+    batch_ = before + 1;
+    batch_bytes_ = bytes;
+  }
+  id = order_.pop_oldest();
+  bytes = --batch_ == 0 ? batch_bytes_ : extras_[id].bytes;
+  return true;
 }
 
 core::PacketPtr PackedDriver::release(std::uint16_t id) {
@@ -123,6 +152,8 @@ core::PacketPtr PackedDriver::release(std::uint16_t id) {
 }
 
 core::PacketPtr PackedDriver::take_back() {
+  order_.clear();
+  batch_ = 0;
   if (outstanding_ == 0) return {};
   for (std::size_t id = 0; id < extras_.size(); ++id) {
     if (extras_[id].entries == 0) continue;
@@ -156,7 +187,8 @@ std::uint16_t PackedDriver::enable_callbacks_prepare() {
 
 bool PackedDriver::used_since(std::uint16_t prepared) const {
   const PackedPosition then = PackedPosition::of(prepared);
-  return !broken_ && then.is_used(ring_.memory().descriptors[then.index].flags);
+  if (broken_) return false;
+  return batch_ != 0 || then.is_used(ring_.memory().descriptors[then.index].flags);
 }
 
 // Three quarters of the descriptors that are outstanding. Unlike on a split ring nothing tells how

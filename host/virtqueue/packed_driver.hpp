@@ -6,6 +6,7 @@
 
 #include <vector>
 
+#include "host/virtqueue/order.hpp"
 #include "host/virtqueue/packed_ring.hpp"
 
 namespace tapestry::host::virtqueue {
@@ -41,6 +42,7 @@ class PackedDriver final : public DriverSide {
   void write_chain(std::uint16_t id, std::span<const std::uint32_t> pieces, std::uint16_t flags);
   void write_indirect(std::uint16_t id, std::span<const std::uint32_t> pieces, std::uint16_t flags);
   core::PacketPtr release(std::uint16_t id);
+  bool take_in_order(std::uint32_t& id, std::uint32_t& bytes, std::size_t waiting);
   void call_broken(Fault fault);
   void ask_from(PackedPosition position);
 
@@ -54,6 +56,11 @@ class PackedDriver final : public DriverSide {
   PackedPosition available_;  // the next chain begins here
   PackedPosition used_;       // the next used descriptor will be here
   std::size_t added_ = 0;     // entries since the last kick_prepare
+  // With IN_ORDER: what is outstanding, how many of it one used entry stands for and have not been
+  // taken, and what that entry says of the last one.
+  Order order_;
+  std::size_t batch_ = 0;
+  std::uint32_t batch_bytes_ = 0;
   bool callbacks_ = true;
   bool broken_ = false;
   Faults faults_;

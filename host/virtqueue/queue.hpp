@@ -24,6 +24,7 @@ enum class Access : std::uint8_t {
 struct QueueOptions {
   bool event_index = true;  // VIRTIO_F_EVENT_IDX: both sides say from which entry on to be told
   bool indirect = false;    // VIRTIO_F_INDIRECT_DESC: a buffer of several pieces takes one entry
+  bool in_order = false;    // VIRTIO_F_IN_ORDER: buffers come back in the order they were added
 };
 
 class DriverSide {

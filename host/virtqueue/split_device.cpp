@@ -9,7 +9,7 @@
 namespace tapestry::host::virtqueue {
 
 SplitDevice::SplitDevice(SplitRing& ring, GuestMemory& memory, SplitOptions options)
-    : ring_(ring), memory_(memory), options_(options), taken_(ring.size()) {
+    : ring_(ring), memory_(memory), options_(options), taken_(ring.size()), order_(ring.size()) {
   TAPESTRY_ASSERT(memory.buffers() == ring.size(), "there is a buffer for each descriptor");
 }
 
@@ -41,6 +41,7 @@ std::optional<DeviceSide::Chain> SplitDevice::next() {
   if (!read_chain(chain)) return std::nullopt;
   ++last_available_;
   taken_[chain.head] = true;
+  if (options_.in_order) order_.push(chain.head);
   return chain;
 }
 
@@ -74,6 +75,7 @@ bool SplitDevice::walk(Chain& chain, std::span<const Descriptor> table, std::uin
 
 void SplitDevice::put_back(const Chain& chain) {
   TAPESTRY_ASSERT(taken_[chain.head], "a chain is put back by whoever has it");
+  if (options_.in_order) order_.pop_newest();
   taken_[chain.head] = false;
   --last_available_;
 }
@@ -92,14 +94,26 @@ void SplitDevice::set_num_buffers(const Chain& chain, std::uint16_t buffers) {
 
 // --- what is used ------------------------------------------------------------------------------
 
+// With IN_ORDER: may the used entry before this one be overwritten, and stand for both?
+bool SplitDevice::goes_on_in_order(const Chain& chain, std::uint32_t written_bytes) {
+  if (!options_.in_order) return false;
+  const std::uint16_t oldest = order_.pop_oldest();
+  TAPESTRY_ASSERT(oldest == chain.head, "buffers are given back in their order");
+  return std::exchange(may_skip_, written_bytes == chain.writable_bytes);
+}
+
 void SplitDevice::use(const Chain& chain, std::uint32_t written_bytes) {
   TAPESTRY_ASSERT(taken_[chain.head], "a chain is used by whoever has it");
+  if (!goes_on_in_order(chain, written_bytes)) entry_ = used_index_;
   taken_[chain.head] = false;
-  ring_.memory().used[place(used_index_)] = {chain.head, written_bytes};
+  ring_.memory().used[place(entry_)] = {chain.head, written_bytes};
   ++used_index_;
 }
 
-void SplitDevice::publish() { ring_.memory().used_index = used_index_; }
+void SplitDevice::publish() {
+  may_skip_ = false;
+  ring_.memory().used_index = used_index_;
+}
 
 bool SplitDevice::must_interrupt() {
   const SplitMemory& shared = ring_.memory();

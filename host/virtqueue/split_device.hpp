@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "host/virtqueue/order.hpp"
 #include "host/virtqueue/queue.hpp"
 #include "host/virtqueue/split_ring.hpp"
 
@@ -35,6 +36,7 @@ class SplitDevice final : public DeviceSide {
   bool walk(Chain& chain, std::span<const Descriptor> table, std::uint16_t at, std::size_t most);
   bool read_chain(Chain& chain);
   bool fault(Fault fault);
+  bool goes_on_in_order(const Chain& chain, std::uint32_t written_bytes);
 
   SplitRing& ring_;
   GuestMemory& memory_;
@@ -43,7 +45,10 @@ class SplitDevice final : public DeviceSide {
   std::uint16_t last_available_ = 0;
   std::uint16_t used_index_ = 0;  // entries written, those not yet published included
   std::uint16_t signalled_ = 0;   // used index when an interrupt was last judged
+  std::uint16_t entry_ = 0;       // index of the last used entry written
   bool signalled_valid_ = false;  // ... or never yet: then the first one is always told
+  Order order_;                   // with IN_ORDER
+  bool may_skip_ = false;         // the last unpublished entry may stand for one more buffer
   bool broken_ = false;
   Faults faults_;
 };

@@ -1,5 +1,6 @@
 #include "host/virtqueue/split_driver.hpp"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -9,7 +10,12 @@
 namespace tapestry::host::virtqueue {
 
 SplitDriver::SplitDriver(SplitRing& ring, GuestMemory& memory, SplitOptions options)
-    : ring_(ring), memory_(memory), options_(options), extras_(ring.size()), unused_(ring.size()) {
+    : ring_(ring),
+      memory_(memory),
+      options_(options),
+      extras_(ring.size()),
+      unused_(ring.size()),
+      order_(ring.size()) {
   TAPESTRY_ASSERT(memory.buffers() == ring.size(), "there is a buffer for each descriptor");
   for (std::size_t i = 0; i < extras_.size(); ++i)
     extras_[i].next = static_cast<std::uint16_t>(i + 1);
@@ -41,6 +47,7 @@ bool SplitDriver::add(core::PacketPtr& packet, std::span<const std::uint32_t> pi
   extras_[head].bytes = writes ? bytes : 0;
   unused_ -= entries;
   ++outstanding_;
+  if (options_.in_order) order_.push(head);
 
   shared.available[place(available_index_)] = head;
   shared.available_index = ++available_index_;
@@ -97,8 +104,10 @@ std::optional<DriverSide::Completed> SplitDriver::take_used() {
   if (!has_used()) return std::nullopt;
   SplitMemory& shared = ring_.memory();
   const auto waiting = static_cast<std::uint16_t>(shared.used_index - last_used_);
-  const UsedElement element = shared.used[place(last_used_)];
-  const bool known = element.id < extras_.size() && extras_[element.id].entries != 0;
+  UsedElement element = shared.used[place(last_used_)];
+  bool known = element.id < extras_.size() && extras_[element.id].entries != 0;
+  if (waiting <= outstanding_ && options_.in_order)
+    known = take_in_order(element.id, element.length, waiting);
   if (waiting > outstanding_ || !known) {
     call_broken(waiting > outstanding_ ? Fault::used_jump : Fault::bad_used_id);
     return std::nullopt;
@@ -116,6 +125,23 @@ std::optional<DriverSide::Completed> SplitDriver::take_used() {
   return completed;
 }
 
+// Which buffer comes next, and what was written into it. False if `id` is none of the next
+// `waiting`.
+bool SplitDriver::take_in_order(std::uint32_t& id, std::uint32_t& bytes, std::size_t waiting) {
+  if (batch_ == 0) {
+    const std::size_t most = std::min(waiting, order_.size());
+    std::size_t before = 0;
+    while (before < most && order_[before] != id)
+      ++before;
+    if (before == most) return false;
+    batch_ = before + 1;
+    batch_bytes_ = bytes;
+  }
+  id = order_.pop_oldest();
+  bytes = --batch_ == 0 ? batch_bytes_ : extras_[id].bytes;
+  return true;
+}
+
 // Its descriptors are free again, and the first to be taken.
 core::PacketPtr SplitDriver::release(std::uint16_t head) {
   Extra& first = extras_[head];
@@ -131,6 +157,8 @@ core::PacketPtr SplitDriver::release(std::uint16_t head) {
 }
 
 core::PacketPtr SplitDriver::take_back() {
+  order_.clear();
+  batch_ = 0;
   if (outstanding_ == 0) return {};
   for (std::size_t head = 0; head < extras_.size(); ++head) {
     if (extras_[head].entries == 0) continue;

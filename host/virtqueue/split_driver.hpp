@@ -6,6 +6,7 @@
 
 #include <vector>
 
+#include "host/virtqueue/order.hpp"
 #include "host/virtqueue/queue.hpp"
 #include "host/virtqueue/split_ring.hpp"
 
@@ -47,6 +48,7 @@ class SplitDriver final : public DriverSide {
   void write_indirect(SplitMemory& shared, std::uint16_t head,
                       std::span<const std::uint32_t> pieces, std::uint16_t flags);
   core::PacketPtr release(std::uint16_t head);
+  bool take_in_order(std::uint32_t& id, std::uint32_t& bytes, std::size_t waiting);
   void call_broken(Fault fault);
   void want_callbacks();
 
@@ -60,6 +62,11 @@ class SplitDriver final : public DriverSide {
   std::uint16_t available_index_ = 0;  // shadow: what the driver has written
   std::uint16_t added_ = 0;            // since the last kick_prepare
   std::uint16_t last_used_ = 0;
+  // With IN_ORDER: what is outstanding, how many of it one used entry stands for and have not been
+  // taken, and what that entry says of the last one.
+  Order order_;
+  std::size_t batch_ = 0;
+  std::uint32_t batch_bytes_ = 0;
   bool callbacks_ = true;
   bool broken_ = false;
   Faults faults_;

@@ -199,7 +199,8 @@ TEST_CASE("random bytes in the ring never do worse than break the queue", "[virt
   std::uint64_t faults = 0;
   for (int round = 0; round < 20'000; ++round) {
     const SplitOptions options{.event_index = random.uniform(2) == 0,
-                               .indirect = random.uniform(2) == 0};
+                               .indirect = random.uniform(2) == 0,
+                               .in_order = random.uniform(2) == 0};
     QueuePair pair(std::size_t{1} << random.uniform(5), options);
     for (std::uint32_t i = 0; i < 20; ++i) {
       if (random.uniform(2) == 0) (void)pair.send(i, {20, 40});

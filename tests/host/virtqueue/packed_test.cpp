@@ -296,7 +296,8 @@ TEST_CASE("random bytes in a packed ring never do worse than break the queue", "
   std::uint64_t faults = 0;
   for (int round = 0; round < 20'000; ++round) {
     const QueueOptions options{.event_index = random.uniform(2) == 0,
-                               .indirect = random.uniform(2) == 0};
+                               .indirect = random.uniform(2) == 0,
+                               .in_order = random.uniform(2) == 0};
     PackedPair pair(1 + random.uniform(17), options);
     for (std::uint32_t i = 0; i < 20; ++i) {
       if (random.uniform(2) == 0) (void)pair.send(i, {20, 40});
