@@ -16,6 +16,8 @@ bool Connection::take_ack(Input& in) {
   Ack ack;
   ack.has_data = in.length != 0;
   ack.prior_highest = highest_sacked_;
+  if (timestamps_ && header.has_timestamps && header.timestamp_echo != 0)
+    ack.echo = header.timestamp_echo;
   if (header.acknowledgement > snd_nxt_) {
     send_challenge_ack();
     return false;
@@ -44,7 +46,7 @@ bool Connection::take_ack(Input& in) {
   snd_una_ = header.acknowledgement;
   probes_out_ = 0;
   if (!had_packets) {
-    take_probe_ack();
+    take_late_ack(header, ack, prior_una);
     return true;
   }
   if (header.sacks != 0 && sacks_) take_sacks(header, ack, prior_una);
@@ -92,8 +94,11 @@ void Connection::update_send_window(const Input& in, Ack& ack) {
   window_max_ = std::max(window_max_, window);
 }
 
-// Nothing was on its way: is this the answer to a probe, or does the window open?
-void Connection::take_probe_ack() {
+// Nothing was on its way: has some of it come twice? Is this the answer to a probe, or does the
+// window open?
+void Connection::take_late_ack(const Header& header, Ack& ack, Sequence prior_una) {
+  if (header.sacks != 0 && sacks_) take_sacks(header, ack, prior_una);
+  if (ack.duplicate_sacked) judge(ack, 0);
   const SendSegment* next = queue_.next_unsent();
   if (next == nullptr) return;
   if (next->end <= window_end()) {
@@ -186,6 +191,7 @@ void Connection::take_sacks(const Header& header, Ack& ack, Sequence prior_una) 
     ack.duplicate_sacked = true;
     ++tcp_.figures().dsack_recv;
     if (rack_steps_ < 255) ++rack_steps_;
+    note_needless(first);
     i = 1;
   }
   std::array<Range, kSacksMax> blocks = header.sack;

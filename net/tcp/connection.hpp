@@ -107,6 +107,7 @@ class Connection {
     std::int64_t rtt_us = -1;
     std::int64_t sack_sent_us = -1;
     std::optional<Sequence> prior_highest;  // SACKed, before this one
+    std::optional<std::uint32_t> echo;      // of our timestamp
   };
 
   // state (connection.cpp)
@@ -175,7 +176,7 @@ class Connection {
   void update_pacing_rate();
   void expand_send_buffer();
   void check_space();
-  void take_probe_ack();
+  void take_late_ack(const Header& header, Ack& ack, Sequence prior_una);
 
   // recovery.cpp
   void judge(const Ack& ack, std::uint32_t duplicates);
@@ -199,6 +200,18 @@ class Connection {
   bool schedule_loss_probe(bool advancing);
   void retransmit_lost();
   bool retransmit(SendSegment& segment, std::uint32_t segments);
+
+  // undo.cpp
+  void remember_for_undo();
+  void note_repair(std::uint32_t segments, std::uint32_t stamp);
+  void note_needless(Range duplicate);
+  bool was_only_late(const Ack& ack) const;
+  bool may_undo(const Ack& ack) const;
+  void undo_reduction(bool unmark);
+  bool undo_all(const Ack& ack);
+  bool undo_partial(const Ack& ack);
+  bool undo_by_duplicates();
+  bool undo_loss(const Ack& ack);
 
   // output.cpp
   std::uint32_t current_mss();
@@ -312,7 +325,10 @@ class Connection {
   Phase phase_ = Phase::open;
   Sequence high_;  // snd_nxt when recovery began
   std::uint32_t prior_window_ = 0, prr_delivered_ = 0, prr_out_ = 0;
-  bool undo_marker_ = false;
+  std::uint32_t prior_threshold_ = 0;         // what undoing goes back to, beside prior_window_
+  std::optional<Sequence> undo_from_;         // undo_marker: snd_una when the window was cut
+  std::optional<std::uint32_t> undo_left_;    // sent again since, less the needless; none: nothing
+  std::optional<std::uint32_t> again_since_;  // retrans_stamp: timestamp() of the first of these
   std::uint32_t reordering_;
   bool reordering_seen_ = false;
   std::vector<Range> sacked_;  // what the peer has, by number: few, as holes are

@@ -25,19 +25,25 @@ void Connection::judge(const Ack& given, std::uint32_t duplicates) {
   if (phase_ != Phase::open && snd_una_ >= high_) {
     if (phase_ == Phase::reduced || phase_ == Phase::recovery) {
       if (phase_ == Phase::recovery || snd_una_ != high_ || queue_.packets_out == 0) {
-        end_reduction();
+        if (phase_ == Phase::reduced || !undo_all(ack)) end_reduction();
         phase_ = Phase::open;
         if (!sacks_) queue_.sacked_out = 0;
       }
     } else if (phase_ == Phase::loss) {
+      (void)undo_all(ack);
       phase_ = Phase::open;
-      undo_marker_ = false;
       if (!sacks_) queue_.sacked_out = 0;
     }
   }
   if (!sacks_) {
     if (ack.advanced && phase_ != Phase::recovery) queue_.sacked_out = 0;
     if (duplicates != 0 && phase_ != Phase::loss) add_reno_sacks(duplicates);
+  }
+  if (phase_ == Phase::recovery && undo_partial(ack)) return;
+  if (phase_ == Phase::loss && undo_loss(ack)) return;
+  if (phase_ != Phase::loss && undo_by_duplicates()) {
+    try_to_open();
+    return;
   }
   const bool by_time = options_.rack && sacks_;
   if (by_time) rack_mark(&ack);
@@ -99,8 +105,11 @@ void Connection::begin_reduction() {
 void Connection::enter_recovery() {
   ++(sacks_ ? tcp_.figures().sack_recovery : tcp_.figures().reno_recovery);
   ++info_.fast_recoveries;
-  undo_marker_ = true;
-  if (phase_ != Phase::reduced) begin_reduction();
+  remember_for_undo();
+  if (phase_ != Phase::reduced) {
+    prior_threshold_ = std::max(window_.threshold, window_.size * 3 / 4);
+    begin_reduction();
+  }
   high_ = snd_nxt_;
   phase_ = Phase::recovery;
 }
@@ -134,7 +143,6 @@ void Connection::reduce(const Ack& ack) {
 void Connection::end_reduction() {
   if (window_.threshold < kNoThreshold) window_.size = window_.threshold;
   window_stamp_us_ = now_us();
-  undo_marker_ = false;
 }
 
 // The retransmission timer: nothing that is on its way is believed in any more.
@@ -149,6 +157,9 @@ void Connection::enter_loss() {
   }
   if (phase_ == Phase::open || phase_ == Phase::disorder || high_ <= snd_una_ ||
       (phase_ == Phase::loss && retransmits_ == 0)) {
+    prior_threshold_ = std::max(window_.threshold, window_.size * 3 / 4);
+    prior_window_ = window_.size;
+    remember_for_undo();
     window_.threshold = algorithm_->threshold_after_loss(window_);
     algorithm_->timed_out();
   }
@@ -340,7 +351,9 @@ void Connection::retransmit_lost() {
     if (queue_.in_flight() >= window_.size) break;
     if (below_is_full(*segment, 1)) break;
     const std::uint32_t quota = window_.size - queue_.in_flight();
+    const std::uint32_t stamp = timestamp();  // not later than the one in the header
     if (!retransmit(*segment, quota)) break;
+    note_repair(segment->segments, stamp);
     sent = true;
     ++(phase_ == Phase::loss ? tcp_.figures().slow_start_retrans : tcp_.figures().fast_retrans);
     if (phase_ == Phase::recovery) prr_out_ += segment->segments;

@@ -134,6 +134,7 @@ class Tcp {
     std::uint64_t time_wait_overflow = 0, abort_on_close = 0, abort_on_timeout = 0;
     std::uint64_t abort_on_data = 0, zero_window_probes = 0, rcv_q_drop = 0, zero_window_drop = 0;
     std::uint64_t sack_reorder = 0, small_queue_failures = 0;
+    std::uint64_t full_undo = 0, partial_undo = 0, dsack_undo = 0, loss_undo = 0;
   };
   const Figures& figures() const { return figures_; }
   Figures& figures() { return figures_; }

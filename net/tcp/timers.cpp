@@ -158,10 +158,12 @@ void Connection::retransmit_timer() {
   } else {
     enter_loss();
     ++retransmits_;
+    const std::uint32_t stamp = timestamp();
     if (!retransmit(*first, 1)) {  // no memory here: soon again
       wait_for(Wait::retransmit, 1);
       return;
     }
+    note_repair(first->segments, stamp);
   }
   ++backoff_;
   timeout_ = std::min(timeout_ * 2, timeout_max());

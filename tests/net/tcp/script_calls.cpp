@@ -63,6 +63,10 @@ std::string Script::figure(const std::string& name) const {
       {"sack_recovery", all.sack_recovery},
       {"reordered", all.sack_reorder},
       {"lost_retransmit", all.lost_retransmit},
+      {"full_undo", all.full_undo},
+      {"partial_undo", all.partial_undo},
+      {"dsack_undo", all.dsack_undo},
+      {"loss_undo", all.loss_undo},
   };
   for (const auto& [known, value] : values) {
     if (known == name) return std::to_string(value);
