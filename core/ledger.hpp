@@ -21,6 +21,7 @@
 #include <string_view>
 
 #include "core/drop_reason.hpp"
+#include "core/milestone.hpp"
 #include "core/probe.hpp"
 
 namespace tapestry::core {
@@ -101,6 +102,9 @@ class Ledger {
 
   // Told of each drop before the packet goes, as the kernel's trace point skb:kfree_skb.
   Probe<const Packet&, DropReason> on_drop;
+
+  // Told of each step of each packet's life; the argument is the milestone's.
+  Probe<const Packet&, Milestone, std::uint64_t> on_milestone;
 
  private:
   friend class Packet;

@@ -137,6 +137,7 @@ void Packet::copy_out(std::size_t offset, std::span<std::uint8_t> target) const 
 
 void Packet::absorb_weight(PacketPtr other) {
   const std::uint64_t bytes = other->weight_;
+  other->reach(Milestone::merged, id);
   consume(std::move(other), Outcome::merged);
   weight_ += bytes;
   pool_->ledger_.count_accounted(Origin::merging, bytes);
@@ -161,6 +162,7 @@ PacketPtr Packet::clone() const {
   for (const PayloadRef& fragment : fragments())
     copy->append_payload(fragment);
   copy->account(weight_);
+  copy->reach(Milestone::cloned, id);
   return copy;
 }
 

@@ -194,6 +194,9 @@ class Packet : public PacketMarks {
   std::size_t transport_offset() const { return from_front(transport_header_); }
   std::size_t checksum_start() const { return from_front(checksum_start_); }
 
+  // Tells whoever watches how far it has come.
+  void reach(Milestone milestone, std::uint64_t argument = 0) const;
+
   // Makes the packet accountable for so many more bytes, on behalf of its origin.
   void account(std::uint64_t bytes);
   std::uint64_t weight() const { return weight_; }

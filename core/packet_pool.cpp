@@ -37,6 +37,14 @@ Balance PacketPool::close() const {
   return ledger_.close(in_flight);
 }
 
+// A merged packet has told of its end when it said what it became a part of.
+void PacketPool::tell_end(const Packet& packet, Outcome outcome) const {
+  if (outcome == Outcome::delivered)
+    packet.reach(Milestone::delivered);
+  else if (outcome == Outcome::consumed)
+    packet.reach(Milestone::consumed);
+}
+
 void PacketPtr::release_without_verdict(Packet* packet) {
   packet->pool().end_dropped(packet, DropReason::not_specified);
 }

@@ -89,11 +89,14 @@ class PacketPool {
   }
 
   void end(Packet* packet, Outcome outcome) {
+    if (ledger_.on_milestone.watched()) [[unlikely]]
+      tell_end(*packet, outcome);
     ledger_.count_ended(outcome, packet->weight_);
     recycle(packet);
   }
   void end_dropped(Packet* packet, DropReason reason) {
     ledger_.on_drop(*packet, reason);
+    packet->reach(Milestone::dropped, static_cast<std::uint64_t>(reason));
     ledger_.count_dropped(reason, packet->weight_);
     recycle(packet);
   }
@@ -105,6 +108,7 @@ class PacketPool {
     packet->next_ = std::exchange(free_, packet);
     --in_use_;
   }
+  void tell_end(const Packet& packet, Outcome outcome) const;
   bool grow();
 
   Packet* free_ = nullptr;
@@ -133,6 +137,11 @@ inline void consume(PacketPtr packet, Outcome outcome) {
   Packet* ended = packet.release();
   TAPESTRY_ASSERT(ended != nullptr, "there is a packet to end");
   ended->pool().end(ended, outcome);
+}
+
+inline void Packet::reach(Milestone milestone, std::uint64_t argument) const {
+  if (pool_->ledger_.on_milestone.watched()) [[unlikely]]
+    pool_->ledger_.on_milestone(*this, milestone, argument);
 }
 
 inline void Packet::account(std::uint64_t bytes) {

@@ -17,6 +17,8 @@
 
 #include "core/assert.hpp"
 #include "core/event_queue.hpp"
+#include "core/happening.hpp"
+#include "core/probe.hpp"
 #include "core/time.hpp"
 
 namespace tapestry::core {
@@ -36,9 +38,12 @@ class Timeline {
   }
   std::string_view actor_name(ActorId actor) const { return events_.actor_name(actor); }
 
-  // The running CPU context's unpaid nanoseconds; nullptr while none runs. The cell must stay where
-  // it is until another one is set.
-  void set_debt_cell(const std::int64_t* cell) { debt_ = cell != nullptr ? cell : &kNothingOwed; }
+  // The running CPU context's unpaid nanoseconds, and the CPU; nullptr while none runs. The cell
+  // must stay where it is until another one is set.
+  void set_debt_cell(const std::int64_t* cell, SubjectId cpu = 0) {
+    debt_ = cell != nullptr ? cell : &kNothingOwed;
+    running_ = cpu;
+  }
 
   // `what` says what is about to be touched, for the message.
   void require_settled(const char* what) const { TAPESTRY_ASSERT(*debt_ == 0, what); }
@@ -52,11 +57,34 @@ class Timeline {
     events_.set_steps_at_one_instant_max(steps);
   }
 
+  // --- watching
+  // ---------------------------------------------------------------------------------------------
+  Probe<const HappeningNote&> on_happening;
+  void tell(Happening kind, SubjectId subject, std::uint64_t argument = 0) const {
+    if (on_happening.watched()) [[unlikely]]
+      tell_watchers(kind, subject, argument);
+  }
+  // The instant that the running context has worked up to.
+  std::int64_t worked_up_to_ns() const { return nanos_since_start(now()) + *debt_; }
+  SubjectId running_cpu() const { return running_; }
+  NameTable& names() { return names_; }
+  const NameTable& names() const { return names_; }
+
  private:
   static constexpr std::int64_t kNothingOwed = 0;
 
+  [[gnu::cold]] void tell_watchers(Happening kind, SubjectId subject,
+                                   std::uint64_t argument) const {
+    // A thread that is preempted takes what it owes along.
+    const bool gives_way = kind <= Happening::thread_ends;
+    on_happening({gives_way ? nanos_since_start(now()) : worked_up_to_ns(), argument, subject,
+                  running_, kind});
+  }
+
   EventQueue events_;
   const std::int64_t* debt_ = &kNothingOwed;
+  SubjectId running_ = 0;
+  NameTable names_;
 };
 
 }  // namespace tapestry::core

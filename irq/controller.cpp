@@ -105,11 +105,13 @@ void InterruptController::handle(sched::Cpu& cpu, IrqLine& line) {
   ++on(cpu.index()).handled;
   cpu.run_in_context(sched::ContextKind::hardirq, nullptr, [this, &cpu, &line] {
     on_handler_entry(line, cpu, cpu.timeline().now());
+    cpu.timeline().tell(core::Happening::handler_begins, line.subject_);
     cpu.charge(options_.entry);
     cpu.settle();
     line.handler_.interrupt();
     cpu.settle();
     on_handler_exit(line, cpu, cpu.timeline().now());
+    cpu.timeline().tell(core::Happening::handler_ends, line.subject_);
   });
   line.in_service_ = false;
   // Its route may have changed while the handler ran here.

@@ -12,19 +12,23 @@ IrqLine::IrqLine(InterruptController& controller, std::size_t number, std::strin
       number_(number),
       name_(std::move(name)),
       trigger_(trigger),
-      handler_(handler) {}
+      handler_(handler),
+      subject_(timeline().names().add(controller.scheduler().name(), name_)) {}
+
+core::Timeline& IrqLine::timeline() const { return controller_.scheduler().hub().timeline(); }
 
 void IrqLine::raise() {
-  controller_.scheduler().hub().timeline().require_settled("an interrupt line");
+  timeline().require_settled("an interrupt line");
   ++raised_;
   bool& latch = trigger_ == Trigger::level ? asserted_ : pending_;
   if (latch) ++merged_;
   const bool merged = std::exchange(latch, true);
+  timeline().tell(core::Happening::line_raised, subject_, merged ? 1 : 0);
   controller_.line_raised(*this, merged);
 }
 
 void IrqLine::lower() {
-  controller_.scheduler().hub().timeline().require_settled("an interrupt line");
+  timeline().require_settled("an interrupt line");
   asserted_ = false;
 }
 
@@ -34,6 +38,7 @@ void IrqLine::mask() {
   cpu.charge(sched::Work::interrupt_mask);
   cpu.settle();
   masked_ = true;
+  timeline().tell(core::Happening::line_masked, subject_);
 }
 
 void IrqLine::unmask() {
@@ -42,13 +47,14 @@ void IrqLine::unmask() {
   cpu.charge(sched::Work::interrupt_mask);
   cpu.settle();
   masked_ = false;
+  timeline().tell(core::Happening::line_unmasked, subject_, pending() ? 1 : 0);
   if (!deliverable()) return;
   controller_.line_became_pending(*this);
   cpu.settle();
 }
 
 void IrqLine::set_affinity(std::size_t cpu) {
-  controller_.scheduler().hub().timeline().require_settled("an interrupt line's affinity");
+  timeline().require_settled("an interrupt line's affinity");
   if (cpu == affinity_) return;
   controller_.route(*this, cpu);
   if (deliverable()) controller_.line_became_pending(*this);

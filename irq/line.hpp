@@ -56,6 +56,7 @@ class IrqLine {
   friend class InterruptController;
   IrqLine(InterruptController& controller, std::size_t number, std::string name, Trigger trigger,
           InterruptHandler& handler);
+  core::Timeline& timeline() const;
   bool deliverable() const { return pending() && !masked_ && !in_service_; }
 
   InterruptController& controller_;
@@ -71,6 +72,7 @@ class IrqLine {
   std::uint64_t raised_ = 0;
   std::uint64_t delivered_ = 0;
   std::uint64_t merged_ = 0;
+  core::SubjectId subject_;
 };
 
 }  // namespace tapestry::irq

@@ -10,8 +10,16 @@ namespace tapestry::irq {
 // -----------------------------------------------------------------------------------
 
 Napi::Napi(NapiCore& core, std::string name, NapiPoller& poller, int weight)
-    : core_(core), name_(std::move(name)), poller_(poller), weight_(weight) {
+    : core_(core),
+      name_(std::move(name)),
+      poller_(poller),
+      weight_(weight),
+      subject_(core.scheduler_.hub().timeline().names().add(core.scheduler_.name(), name_)) {
   TAPESTRY_ASSERT(weight_ > 0, "a poll may receive at least one packet");
+}
+
+void Napi::tell(core::Happening happening, std::uint64_t argument) const {
+  core_.scheduler_.hub().timeline().tell(happening, subject_, argument);
 }
 
 // A world may end in the middle of a poll.
@@ -23,9 +31,11 @@ bool Napi::schedule() {
   if (disabled_) return false;
   if (scheduled_) {
     missed_ = true;
+    tell(core::Happening::napi_missed);
     return false;
   }
   scheduled_ = true;
+  tell(core::Happening::napi_scheduled);
   core_.add(cpu, *this);
   core_.softirqs_.raise(Vector::net_rx);
   return true;
@@ -43,12 +53,14 @@ bool Napi::complete_done(int work) {
   if (missed_) {
     missed_ = false;
     ++figures_.missed;
+    tell(core::Happening::napi_completed, 1);
     core_.add(cpu, *this);
     core_.softirqs_.raise(Vector::net_rx);
     return false;
   }
   ++figures_.completions;
   scheduled_ = false;
+  tell(core::Happening::napi_completed);
   return true;
 }
 
@@ -112,6 +124,7 @@ int NapiCore::poll_one(sched::Cpu& cpu, Napi& napi) {
   napi.listed_ = false;
   const std::uint64_t let_go_before = napi.let_go_;
   ++napi.polls_running_;
+  napi.tell(core::Happening::poll_begins, static_cast<std::uint64_t>(napi.weight_));
   const int work = napi.poller_.poll(napi.weight_);
   cpu.settle();
   --napi.polls_running_;
@@ -121,6 +134,7 @@ int NapiCore::poll_one(sched::Cpu& cpu, Napi& napi) {
   if (work == 0) ++napi.figures_.empty_polls;
   if (work == napi.weight_) ++napi.figures_.full_polls;
   on_poll(napi, cpu, work, napi.weight_);
+  napi.tell(core::Happening::poll_ends, static_cast<std::uint64_t>(work));
   // Once it let go, another CPU may own it already. Letting go although the whole budget was used
   // is against the contract, but UML's vector driver does it.
   const bool owns_it = napi.let_go_ == let_go_before;
@@ -155,6 +169,7 @@ void NapiCore::softirq(sched::Cpu& cpu) {
     if (!work_left) break;
     ++here.figures.time_squeeze;
     ++(budget <= 0 ? here.figures.squeezed_by_budget : here.figures.squeezed_by_time);
+    cpu.timeline().tell(core::Happening::napi_squeezed, 0, budget <= 0 ? 0 : 1);
     break;
   }
   // What was not reached, then what was scheduled meanwhile, then what wants more.

@@ -75,6 +75,8 @@ class Napi {
 
  private:
   friend class NapiCore;
+  void tell(core::Happening happening, std::uint64_t argument = 0) const;
+
   NapiCore& core_;
   std::string name_;
   NapiPoller& poller_;
@@ -88,6 +90,7 @@ class Napi {
   std::uint64_t let_go_ = 0;  // times that an owner completed it
   Figures figures_;
   std::unique_ptr<NapiReceiveState> receive_state_;
+  core::SubjectId subject_;
 };
 
 // One row of /proc/net/softnet_stat.

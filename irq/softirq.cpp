@@ -60,6 +60,7 @@ void Softirqs::raise(Vector vector) {
                   "a softirq is raised after its handler is known");
   PerCpu& state = on(cpu.index());
   state.pending |= bit(vector);
+  cpu.timeline().tell(core::Happening::softirq_raised, 0, static_cast<std::uint64_t>(vector));
   // Nobody is on the way out of anything that would run it.
   if (!cpu.in_interrupt() && cpu.bottom_halves_enabled()) state.thread_waits.wake_one(cpu);
 }
@@ -106,11 +107,13 @@ void Softirqs::run_pass(sched::Cpu& cpu) {
     const auto vector = static_cast<Vector>(number);
     ++state.runs[number];
     on_entry(vector, cpu, cpu.timeline().now());
+    cpu.timeline().tell(core::Happening::softirq_begins, 0, number);
     cpu.charge(sched::Work::softirq);
     cpu.settle();
     handlers_[number]->softirq(cpu);
     cpu.settle();
     on_exit(vector, cpu, cpu.timeline().now());
+    cpu.timeline().tell(core::Happening::softirq_ends, 0, number);
   }
 }
 

@@ -287,12 +287,12 @@ const sched::Thread* Lkl::running_thread() const { return host_cpu().current(); 
 
 void Lkl::watch_host() const {
   sched::Cpu& here = host_cpu();
-  here.timeline().set_debt_cell(&here.context().debt_ns);
+  here.timeline().set_debt_cell(&here.context().debt_ns, here.subject());
 }
 
 void Lkl::watch_guest() const {
   sched::Cpu& cpu = guest_.scheduler().cpu(0);
-  cpu.timeline().set_debt_cell(&cpu.context().debt_ns);
+  cpu.timeline().set_debt_cell(&cpu.context().debt_ns, cpu.subject());
 }
 
 void Lkl::enter_host_kernel(bool from_guest) {

@@ -195,7 +195,7 @@ void Uml::enter_host() {
 // The guest owes nothing; from here on it is the host's context that must not.
 void Uml::enter_host_kernel() {
   Cpu& here = host_.cpu();
-  here.timeline().set_debt_cell(&here.context().debt_ns);
+  here.timeline().set_debt_cell(&here.context().debt_ns, here.subject());
   here.enter_kernel();
 }
 
@@ -203,7 +203,7 @@ void Uml::leave_host() {
   host_.cpu().leave_kernel();
   Cpu& guest_cpu = guest_.scheduler().cpu(0);
   guest_.scheduler().set_running(guest_cpu);
-  guest_cpu.timeline().set_debt_cell(&guest_cpu.context().debt_ns);
+  guest_cpu.timeline().set_debt_cell(&guest_cpu.context().debt_ns, guest_cpu.subject());
 }
 
 void Uml::pay_stop() {

@@ -170,6 +170,7 @@ void Bridge::forward(std::size_t port, PacketPtr packet) {
     own_.stack().allocator().drop(std::move(packet), DropReason::pkt_too_big);
     return;
   }
+  packet->reach(core::Milestone::bridge_forward);
   packet->more = false;
   packet->queue = 0;
   own_.stack().cpu().settle();

@@ -182,6 +182,7 @@ bool Device::show_to_taps(const core::Packet& packet, Direction direction) {
 // dev_hard_start_xmit, one packet: settled.
 Transmit Device::hand_over(PacketPtr& packet, TxQueue& queue) {
   const std::size_t length = packet->length();
+  packet->reach(core::Milestone::driver_transmit);
   const Transmit answer = driver_->transmit(packet, queue);
   if (answer == Transmit::busy) return answer;
   TAPESTRY_ASSERT(!packet, "a driver takes the packets that it accepts");
@@ -225,6 +226,7 @@ void Device::receive(PacketPtr packet, irq::Napi* napi) {
                   "packets go up in softirq context or with bottom halves off");
   if (!features_.lockless) cpu.charge(Work::driver_receive);
   count_received(*packet);
+  packet->reach(core::Milestone::napi_received);
   const bool merges = features_.gro && receive_offload_ && stack_.options().receive_offload;
   if (napi == nullptr || !merges) {
     accept(std::move(packet));
@@ -237,6 +239,7 @@ void Device::receive(PacketPtr packet, irq::Napi* napi) {
 void Device::receive_later(PacketPtr packet) {
   if (!features_.lockless) stack_.cpu().charge(Work::driver_receive);
   count_received(*packet);
+  packet->reach(core::Milestone::backlog_queued);
   packet->interface = number_;
   stack_.backlog_->enqueue(std::move(packet));
 }
@@ -252,6 +255,7 @@ void Device::accept(PacketPtr packet) {
     stack_.allocator().drop(std::move(packet), DropReason::pkt_too_small);
     return;
   }
+  packet->reach(core::Milestone::stack_received);
   const bool kept = show(*packet, Direction::incoming);
   if (receive_handler_) {
     packet = receive_handler_(std::move(packet));

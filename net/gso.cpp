@@ -159,6 +159,7 @@ core::PacketPtr cut_segment(const core::Packet& packet, std::size_t headers, std
     return {};
   }
   write_headers(*segment, index, end == packet.length(), packet);
+  segment->reach(core::Milestone::segmented, packet.id);
   return segment;
 }
 

@@ -74,6 +74,7 @@ void Icmp::reply_to_echo(PacketPtr request, Ipv4Address source, Ipv4Address dest
     stack_.allocator().free(std::move(request));
     return;
   }
+  reply->reach(core::Milestone::socket_sent);
   reply->born = request->born;
   reply->flow = request->flow;
   const bool appended = reply->append_range(*request, 0, request->length());

@@ -52,6 +52,7 @@ SocketStatus PingSocket::send(Ipv4Address destination, std::uint16_t sequence, s
   stack_.cpu().charge(Work::icmp);
   PacketPtr packet = stack_.allocator().allocate(core::Origin::stack);
   if (!packet) return SocketStatus::no_buffers;
+  packet->reach(core::Milestone::socket_sent);
   std::uint8_t* header = packet->put(icmp::kBytes).data();
   core::store_be32(header, std::uint32_t{icmp::kEchoRequest} << 24);
   core::store_be16(header + icmp::kIdentifier, id_);

@@ -77,6 +77,7 @@ bool SocketBody::enqueue(core::PacketPtr& packet) {
   if (receive_memory_ > receive_buffer_) return false;
   receive_memory_ += socket_memory_bytes(packet->length());
   packet->stamp = stack.timeline().now();
+  packet->reach(core::Milestone::socket_queued);
   const bool pushed = queue_.push(std::move(packet));
   TAPESTRY_ASSERT(pushed, "a receive buffer bounds its packets");
   const bool someone_waits = readers_.anyone_waits();

@@ -39,7 +39,13 @@ TxQueue::TxQueue(Device& device, std::size_t index, std::uint32_t length)
       bands_{core::PacketQueue(length), core::PacketQueue(length), core::PacketQueue(length)},
       requeued_(kBands * length + 1),
       has_limit_(uses_limit(device, device.stack().options())),
-      limit_(device.stack().environment().jiffies.to_jiffies(kLimitInterval)) {}
+      limit_(device.stack().environment().jiffies.to_jiffies(kLimitInterval)),
+      subject_(device.stack().scheduler().hub().timeline().names().add(
+          device.stack().scheduler().name(), device.name() + ".tx" + std::to_string(index))) {}
+
+void TxQueue::tell(core::Happening happening, std::uint64_t argument) const {
+  device_.stack_.timeline().tell(happening, subject_, argument);
+}
 
 // --- for drivers ---------------------------------------------------------------------------------
 
@@ -50,6 +56,7 @@ void TxQueue::stop() {
   stopped_ = true;
   stopped_since_ = timeline.now();
   ++figures_.stops;
+  tell(core::Happening::queue_stopped);
 }
 
 void TxQueue::wake() {
@@ -57,6 +64,7 @@ void TxQueue::wake() {
   if (!stopped_) return;
   stopped_ = false;
   ++figures_.wakes;
+  tell(core::Happening::queue_woken);
   if (waiting() != 0) schedule();
 }
 
@@ -118,7 +126,10 @@ bool TxQueue::enqueue(PacketPtr packet) {
 }
 
 bool TxQueue::enqueue_to_band(PacketPtr& packet) {
-  return bands_[band_of(*packet)].push(std::move(packet));
+  packet->reach(core::Milestone::qdisc_enqueued);
+  const bool queued = bands_[band_of(*packet)].push(std::move(packet));
+  if (queued) tell(core::Happening::queue_length, waiting());
+  return queued;
 }
 
 // --- running -------------------------------------------------------------------------------------
@@ -177,6 +188,7 @@ std::size_t TxQueue::dequeue(core::PacketQueue& batch) {
   } while (allowance > 0 && device_.stack_.options().bulk_dequeue);
   const std::size_t taken = batch.size();
   if (taken > 1) ++figures_.bulk_dequeues;
+  tell(core::Happening::queue_length, waiting());
   make_transmittable(batch);
   return taken;
 }

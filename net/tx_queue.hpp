@@ -62,6 +62,7 @@ class TxQueue {
   const Figures& figures() const { return figures_; }
 
  private:
+  void tell(core::Happening happening, std::uint64_t argument = 0) const;
   friend class Device;
   friend class Stack;
 
@@ -89,6 +90,7 @@ class TxQueue {
   bool scheduled_ = false;      // on a CPU's list for NET_TX
   core::Instant stopped_since_{};
   Figures figures_;
+  core::SubjectId subject_;
 };
 
 }  // namespace tapestry::net

@@ -92,6 +92,7 @@ SocketStatus UdpSocket::send_one(Endpoint remote, std::span<const std::uint8_t> 
   stack_.cpu().charge(Work::udp_output);
   PacketPtr packet = make_packet(payload);
   if (!packet) return SocketStatus::no_buffers;
+  packet->reach(core::Milestone::socket_sent);
   packet->born = born;
   packet->flow = flow;
   const Ipv4Address source = local_.address.is_any() ? route->source : local_.address;

@@ -22,7 +22,8 @@ Cpu::Cpu(Scheduler& scheduler, std::size_t index, std::string name, TimeSource& 
       time_(time),
       timers_(*this),
       slice_timer_(&Cpu::slice_over, this),
-      random_(scheduler.seed(), name_ + ".settle") {}
+      random_(scheduler.seed(), name_ + ".settle"),
+      subject_(timeline_.names().add(scheduler.name(), name_)) {}
 
 // --- settling
 // ------------------------------------------------------------------------------------------------
@@ -30,6 +31,11 @@ Cpu::Cpu(Scheduler& scheduler, std::size_t index, std::string name, TimeSource& 
 // Between seams a charge may be paid or not: the result is the same, and the random mode proves it.
 void Cpu::settle_between_seams() {
   if (settle_mode_ == SettleMode::always || random_.uniform(2) == 0) settle();
+}
+
+void Cpu::tell_charge(Work work, core::Nanos cost) const {
+  timeline_.tell(core::Happening::charge, static_cast<core::SubjectId>(work),
+                 static_cast<std::uint64_t>(cost.count()));
 }
 
 void Cpu::settle_slowly() {
@@ -83,6 +89,11 @@ void Cpu::pay_now(Work work) {
   const core::Nanos cost = costs_.cost(work);
   context_->debt_ns = cost.count();
   usage_.add(context_->kind, work, cost);
+  if (tells_charges_) {
+    context_->debt_ns = 0;  // it is the first to be paid
+    tell_charge(work, cost);
+    context_->debt_ns = cost.count();
+  }
   pay_all();
   context_->debt_ns += owed_before;
 }
@@ -100,7 +111,7 @@ void Cpu::report_no_progress() {
 
 void Cpu::resume_here() {
   scheduler_.set_running(*this);
-  timeline_.set_debt_cell(&context_->debt_ns);
+  timeline_.set_debt_cell(&context_->debt_ns, subject_);
 }
 
 // --- interrupts
@@ -128,24 +139,35 @@ HandlerFrame::HandlerFrame(Cpu& cpu, ContextKind kind, Thread* bill_to)
     : cpu_(cpu), context_(kind, bill_to) {
   context_.below = cpu_.context_;
   cpu_.context_ = &context_;
-  cpu_.timeline_.set_debt_cell(&context_.debt_ns);
+  cpu_.timeline_.set_debt_cell(&context_.debt_ns, cpu_.subject_);
   if (kind == ContextKind::hardirq) ++cpu_.interrupts_off_;
   if (kind == ContextKind::softirq) {
     ++cpu_.softirq_depth_;
     ++cpu_.bottom_halves_off_;
   }
+  tell(true);
+}
+
+void HandlerFrame::tell(bool begins) const {
+  if (context_.kind == ContextKind::hardirq)
+    cpu_.timeline_.tell(begins ? core::Happening::hardirq_begins : core::Happening::hardirq_ends,
+                        0);
+  if (context_.kind == ContextKind::softirq)
+    cpu_.timeline_.tell(begins ? core::Happening::softirqs_begin : core::Happening::softirqs_end,
+                        0);
 }
 
 HandlerFrame::~HandlerFrame() noexcept(false) {
   if (!cpu_.hub_.cancelling()) cpu_.settle();
   context_.debt_ns = 0;
+  tell(false);
   if (context_.kind == ContextKind::hardirq) --cpu_.interrupts_off_;
   if (context_.kind == ContextKind::softirq) {
     --cpu_.softirq_depth_;
     --cpu_.bottom_halves_off_;
   }
   cpu_.context_ = context_.below;
-  cpu_.timeline_.set_debt_cell(&cpu_.context_->debt_ns);
+  cpu_.timeline_.set_debt_cell(&cpu_.context_->debt_ns, cpu_.subject_);
 }
 
 // --- exclusion
@@ -196,12 +218,14 @@ void Cpu::enter_kernel() {
   settle();
   TAPESTRY_ASSERT(context_->kind == ContextKind::user, "a system call comes from user mode");
   context_->kind = ContextKind::system;
+  timeline_.tell(core::Happening::call_begins, 0);
 }
 
 void Cpu::leave_kernel() {
   settle();
   TAPESTRY_ASSERT(context_->kind == ContextKind::system, "a system call returns from the kernel");
   context_->kind = ContextKind::user;
+  timeline_.tell(core::Happening::call_ends, 0);
   settle();
 }
 
@@ -256,6 +280,7 @@ void Cpu::spin_to_next_look(SpinWait& wait, core::Instant deadline, Work work) {
     resume_here();
     spent += amount - rest;
     usage_.add(context_->kind, work, amount - rest);
+    if (tells_charges_) tell_charge(work, amount - rest);
     if (bills) context_->billed->paid_ns_ += (amount - rest).count();
   }
   wait.spinner_ = nullptr;

@@ -54,6 +54,8 @@ class Cpu {
   }
   core::CacheOwner cache_owner() const { return time_.cache_owner(); }
   void owe(Work work, core::Nanos cost) {
+    if (tells_charges_) [[unlikely]]
+      tell_charge(work, cost);
     context_->debt_ns += cost.count();
     usage_.add(context_->kind, work, cost);
     if (settle_mode_ != SettleMode::seams) [[unlikely]]
@@ -129,7 +131,8 @@ class Cpu {
   Scheduler& scheduler() { return scheduler_; }
   std::size_t index() const { return index_; }
   const std::string& name() const { return name_; }
-  Thread* current() { return current_; }  // null while idle
+  core::SubjectId subject() const { return subject_; }  // in the world's NameTable
+  Thread* current() { return current_; }                // null while idle
   Context& context() { return *context_; }
   TimerQueue& timers() { return timers_; }
   TimeSource& time() { return time_; }
@@ -139,6 +142,9 @@ class Cpu {
   Usage& usage() { return usage_; }
   const Usage& usage() const { return usage_; }
   std::uint64_t context_switches() const { return context_switches_; }
+
+  // Whether each charge is a happening of its own (Happening::charge).
+  void tell_charges(bool wanted) { tells_charges_ = wanted; }
 
   // The idle loop of a CPU, on a stack of its own; never returns.
   [[noreturn]] void run_idle_thread();
@@ -151,6 +157,7 @@ class Cpu {
 
   void settle_slowly();
   void settle_between_seams();
+  void tell_charge(Work work, core::Nanos cost) const;
   void spin_to_next_look(SpinWait& wait, core::Instant deadline, Work work);
   void note_look() {
     if (++looks_here_ > kLooksMax) [[unlikely]]
@@ -178,6 +185,7 @@ class Cpu {
   bool attention_ = false;  // an interrupt or a softirq of this CPU is pending
   bool need_resched_ = false;
   SettleMode settle_mode_;
+  bool tells_charges_ = false;
   std::uint8_t local_interrupts_ = 0;
   int interrupts_off_ = 0;
   int bottom_halves_off_ = 0;
@@ -203,6 +211,7 @@ class Cpu {
   Context idle_context_{ContextKind::idle};
   core::RandomStream random_;
   std::uint64_t context_switches_ = 0;
+  core::SubjectId subject_;
 };
 
 // A handler's or a softirq run's context, for as long as the frame lives.
@@ -214,6 +223,8 @@ class HandlerFrame {
   HandlerFrame& operator=(const HandlerFrame&) = delete;
 
  private:
+  void tell(bool begins) const;
+
   Cpu& cpu_;
   Context context_;
 };

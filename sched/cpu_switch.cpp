@@ -72,14 +72,16 @@ void Cpu::wait_for_work() {
   context_ = &idle_context_;
   need_resched_ = false;
   refresh_pending();
-  timeline_.set_debt_cell(&context_->debt_ns);
+  timeline_.set_debt_cell(&context_->debt_ns, subject_);
   while (run_queue_.empty()) {
     settle();
     if (!run_queue_.empty()) break;
     if (time_.prepare_idle(*this)) continue;
     const core::Instant start = timeline_.now();
+    timeline_.tell(core::Happening::idle_begins, 0);
     time_.idle(*this);
     resume_here();
+    timeline_.tell(core::Happening::idle_ends, 0);
     usage_.add_idle(timeline_.now() - start);
     if (physical_ != nullptr) pay_now(Work::idle_exit);  // before what woke it comes in
     pay_all();

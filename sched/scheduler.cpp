@@ -10,7 +10,8 @@ Thread::Thread(Scheduler& scheduler, ThreadAttributes attributes, std::function<
     : scheduler_(scheduler),
       attributes_(std::move(attributes)),
       body_(std::move(body)),
-      context_(attributes_.kernel_thread ? ContextKind::system : ContextKind::user, this) {}
+      context_(attributes_.kernel_thread ? ContextKind::system : ContextKind::user, this),
+      subject_(scheduler.hub().timeline().names().add(scheduler.name(), name())) {}
 
 Scheduler::Scheduler(Hub& hub, const CostTable& costs, InterruptSource& interrupts,
                      SchedulerOptions options)
@@ -90,6 +91,7 @@ void Scheduler::run_idle(void* argument) {
 
 void Scheduler::end_thread(Thread& thread) {
   Cpu& cpu = *thread.cpu_;
+  tell_thread_ends(thread);
   cpu.finish_slice(thread);
   Thread* next = nullptr;
   try {
@@ -106,6 +108,7 @@ void Scheduler::end_thread(Thread& thread) {
 
 void Scheduler::switch_away(Thread& previous) {
   Cpu& cpu = *previous.cpu_;
+  tell_thread_ends(previous);
   cpu.finish_slice(previous);
   Thread* next = cpu.run_queue_.take_next();
   bool was_idle = false;
@@ -124,8 +127,17 @@ void Scheduler::switch_away(Thread& previous) {
     switch_in(previous);
   } else {
     previous.state_ = Thread::State::running;
+    hub_.timeline().tell(core::Happening::thread_begins, previous.subject_);
     cpu.start_slice(previous);
   }
+}
+
+void Scheduler::tell_thread_ends(const Thread& thread) {
+  core::Timeline& timeline = hub_.timeline();
+  if (!timeline.on_happening.watched()) return;
+  const bool waits = thread.state_ == Thread::State::blocked && thread.waits_for_ != nullptr;
+  timeline.tell(core::Happening::thread_ends, thread.subject_,
+                waits ? timeline.names().intern(thread.waits_for_) : 0);
 }
 
 // First steps of a thread that has been given its CPU, on its own stack.
@@ -138,6 +150,7 @@ void Scheduler::switch_in(Thread& thread) {
   cpu.need_resched_ = false;
   cpu.refresh_pending();
   cpu.resume_here();
+  hub_.timeline().tell(core::Happening::thread_begins, thread.subject_);
   ++cpu.context_switches_;
   cpu.start_slice(thread);
   cpu.pay_now(Work::context_switch);

@@ -95,6 +95,7 @@ class Scheduler {
   // Gives the CPU of the running thread away; returns when that thread runs again, perhaps
   // elsewhere.
   void switch_away(Thread& previous);
+  void tell_thread_ends(const Thread& thread);
   void switch_in(Thread& thread);
   [[noreturn]] void end_thread(Thread& thread);
 

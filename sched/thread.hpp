@@ -44,6 +44,7 @@ class Thread {
   const std::string& name() const { return attributes_.name; }
   const ThreadAttributes& attributes() const { return attributes_; }
   State state() const { return state_; }
+  core::SubjectId subject() const { return subject_; }  // in the world's NameTable
   Scheduler& scheduler() { return scheduler_; }
   Cpu& cpu() { return *cpu_; }  // where it runs, or ran last
   Context& context() { return context_; }
@@ -73,6 +74,7 @@ class Thread {
   core::Instant blocked_since_{};
   WaitQueue* queue_ = nullptr;
   Thread* next_waiter_ = nullptr;
+  core::SubjectId subject_;
 };
 
 }  // namespace tapestry::sched

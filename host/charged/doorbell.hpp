@@ -13,6 +13,7 @@ class Doorbell final : public host::Doorbell {
     sched::Cpu& cpu = machine_.cpu();
     cpu.charge(sched::Work::doorbell);
     cpu.settle();
+    cpu.timeline().tell(core::Happening::doorbell, 0, value);
     inner_.ring(value);
     ++rings_;
   }

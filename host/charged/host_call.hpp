@@ -21,6 +21,7 @@ class HostCall {
       : guest_(guest), host_(host), enters_(&guest != &host || from == From::process) {
     guest_.cpu().settle();
     if (!enters_) return;
+    guest_.hub().timeline().tell(core::Happening::host_call_begins, 0);
     watch_debt_of(host_);
     host_.cpu().enter_kernel();
     host_.cpu().charge(sched::Work::syscall);
@@ -35,6 +36,7 @@ class HostCall {
     if (enters_) {
       host_.cpu().leave_kernel();
       watch_debt_of(guest_);
+      guest_.hub().timeline().tell(core::Happening::host_call_ends, 0);
     }
     guest_.cpu().settle();
   }
@@ -42,7 +44,7 @@ class HostCall {
  private:
   static void watch_debt_of(sched::Scheduler& machine) {
     sched::Cpu& cpu = machine.cpu();
-    cpu.timeline().set_debt_cell(&cpu.context().debt_ns);
+    cpu.timeline().set_debt_cell(&cpu.context().debt_ns, cpu.subject());
   }
 
   sched::Scheduler& guest_;

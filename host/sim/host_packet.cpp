@@ -18,6 +18,7 @@ core::PacketPtr copy_into_host(net::Stack& stack, const core::Packet& frame, Vne
   packet->protocol = static_cast<std::uint16_t>(type[0] << 8 | type[1]);
   packet->set_mac_header();
   packet->set_network_header(kHeaderBytes);
+  packet->reach(core::Milestone::host_copied);
   return packet;
 }
 

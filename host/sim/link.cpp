@@ -66,6 +66,8 @@ core::Instant Link::send(End from, const core::Packet& frame, bool continues) {
     ++wire.figures.unheard;
     lose(frame, core::DropReason::link_down);
   } else {
+    frame.reach(core::Milestone::wire_out,
+                static_cast<std::uint64_t>(core::nanos_since_start(departure)));
     wire.receiver->frame_will_arrive(frame, departure + options_.delay);
   }
   return departure;

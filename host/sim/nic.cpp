@@ -175,6 +175,8 @@ bool Nic::fill_buffer(const core::Packet& frame, core::Instant arrival) {
     ++figures_.rx_hw_drop_overruns;
     return false;
   }
+  buffer.reach(core::Milestone::ring_filled,
+               static_cast<std::uint64_t>(core::nanos_since_start(arrival)));
   inspect(buffer, frame.checksum == core::ChecksumState::unnecessary);
   ++received_.decided;
   descriptor.done = arrival;

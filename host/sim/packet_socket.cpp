@@ -116,6 +116,7 @@ bool PacketSocket::frame(const core::Packet& packet, core::Direction) {
     return false;
   }
   receive_memory_bytes_ += net::socket_memory_bytes(copy->length());
+  copy->reach(core::Milestone::ring_queued);
   const bool taken = queue_.push(std::move(copy));
   TAPESTRY_ASSERT(taken, "the receive buffer bounds the queue");
   readiness_.became_readable();

@@ -84,6 +84,7 @@ IoCapabilities TapDescriptor::capabilities() const {
 
 bool TapDescriptor::queue(core::PacketPtr&& packet) {
   cpu().timeline().require_settled("a tap's queue");
+  packet->reach(core::Milestone::ring_queued);
   if (!queue_.push(std::move(packet))) return false;
   readiness_.became_readable();
   return true;

@@ -21,6 +21,7 @@ void set_memory(core::Packet& packet) { packet.hash = socket_memory_bytes(packet
 void ReceiveQueue::push(PacketPtr packet) {
   set_memory(*packet);
   memory_ += packet->hash;
+  packet->reach(core::Milestone::socket_queued);
   const bool pushed = queue_.push(std::move(packet));
   TAPESTRY_ASSERT(pushed, "a receive buffer bounds its packets");
 }

@@ -72,6 +72,7 @@ bool Connection::transmit(SendSegment& segment, bool again) {
   for (std::uint8_t i = 0; i < segment.ranges_used; ++i)
     packet->append_payload(segment.ranges[i]);
   packet->account(segment.bytes);
+  packet->reach(core::Milestone::socket_sent);
   packet->born = segment.born;
   packet->flow = segment.flow;
   packet->payload_owner = segment.payload_owner;
@@ -112,6 +113,7 @@ void Connection::transmit_header(Header header) {
   core::PacketPtr packet = stack_.allocator().allocate();
   if (!packet) return;
   ++info_.acks_out;
+  packet->reach(core::Milestone::socket_sent);
   emit_and_send(std::move(packet), header, 0);
 }
 
