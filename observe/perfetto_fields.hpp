@@ -33,6 +33,7 @@ inline constexpr Tag kProcessName = 6;
 
 namespace interned_data {
 inline constexpr Tag kEventNames = 2;
+inline constexpr Tag kAnnotationNames = 3;
 inline constexpr Tag kNumber = 1;
 inline constexpr Tag kName = 2;
 }  // namespace interned_data
@@ -45,7 +46,7 @@ inline constexpr Tag kTrack = 11;
 inline constexpr Tag kCounterValue = 30;
 inline constexpr Tag kFlow = 47;
 inline constexpr Tag kLastFlow = 48;  // terminating_flow_ids
-inline constexpr Tag kAnnotationName = 10;
+inline constexpr Tag kAnnotationNameNumber = 1;
 inline constexpr Tag kAnnotationValue = 3;
 inline constexpr int kBegin = 1;
 inline constexpr int kEnd = 2;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <protozero/basic_pbf_writer.hpp>
+#include <protozero/buffer_fixed.hpp>
 #include <protozero/pbf_writer.hpp>
 
 #include "irq/softirq.hpp"
@@ -16,6 +18,15 @@ namespace {
 
 constexpr std::size_t kChunkBytes = 1 << 20;
 constexpr std::uint32_t kSequence = 1;
+constexpr std::uint64_t kPacketName = 1;  // the one annotation that there is
+
+using FixedWriter = protozero::basic_pbf_writer<protozero::fixed_size_buffer_adaptor>;
+
+// The others have one name for all, or one for each number (a softirq's vector).
+bool names_by_subject(core::Happening kind) {
+  return kind != core::Happening::call_begins && kind != core::Happening::hardirq_begins &&
+         kind != core::Happening::softirqs_begin && kind != core::Happening::host_call_begins;
+}
 
 bool begins_slice(core::Happening kind) {
   return kind <= core::Happening::host_call_ends && static_cast<unsigned>(kind) % 2 == 0;
@@ -56,12 +67,13 @@ PerfettoWriter::PerfettoWriter(std::string path, std::FILE* file, const core::Na
   protozero::pbf_writer writer(packet);
   writer.add_uint32(perfetto::packet::kSequence, kSequence);
   writer.add_uint32(perfetto::packet::kSequenceFlags, perfetto::packet::kStateCleared);
-  write_packet(packet);
+  write_packet({packet.data(), packet.size()});
+  intern(perfetto::interned_data::kAnnotationNames, kPacketName, "packet");
 }
 
 PerfettoWriter::~PerfettoWriter() { (void)close(); }
 
-void PerfettoWriter::write_packet(const std::string& packet) {
+void PerfettoWriter::write_packet(protozero::data_view packet) {
   protozero::pbf_writer trace(chunk_);
   trace.add_message(perfetto::kTracePacket, packet);
   if (chunk_.size() < kChunkBytes) return;
@@ -98,7 +110,7 @@ std::uint64_t PerfettoWriter::describe(std::uint64_t parent, const std::string& 
     }
     if (counter) track.add_message(perfetto::descriptor::kCounter, std::string());
   }
-  write_packet(packet);
+  write_packet({packet.data(), packet.size()});
   return uuid;
 }
 
@@ -109,7 +121,9 @@ std::uint64_t PerfettoWriter::process_of(const std::string& machine) {
 }
 
 PerfettoWriter::Track& PerfettoWriter::track_of(core::SubjectId cpu, TraceContext context) {
-  Track& track = tracks_[{cpu, context}];
+  const std::size_t index = cpu * kTraceContexts + static_cast<std::size_t>(context);
+  if (index >= tracks_.size()) tracks_.resize(index + 1);
+  Track& track = tracks_[index];
   if (track.uuid != 0) return track;
   const core::NameTable::Entry& entry = names_[cpu];
   const std::string name = cpu == 0 ? "events" : fmt::format("{} {}", entry.name, name_of(context));
@@ -119,43 +133,61 @@ PerfettoWriter::Track& PerfettoWriter::track_of(core::SubjectId cpu, TraceContex
 
 // --- events --------------------------------------------------------------------------------------
 
-// The number of a name; `packet` gets the name when it is used for the first time.
-std::uint64_t PerfettoWriter::interned(const std::string& name, std::string& packet) {
-  const auto [found, is_new] = interned_.try_emplace(name, interned_.size() + 1);
-  if (is_new) {
-    protozero::pbf_writer writer(packet);
-    protozero::pbf_writer data(writer, perfetto::packet::kInternedData);
-    protozero::pbf_writer entry(data, perfetto::interned_data::kEventNames);
-    entry.add_uint64(perfetto::interned_data::kNumber, found->second);
-    entry.add_string(perfetto::interned_data::kName, name);
-  }
-  return found->second;
+// The number of a name; told in a packet of its own when it is used for the first time. Of a kind
+// all that makes its names differ is whom it is about.
+std::uint64_t PerfettoWriter::number_of(std::vector<std::uint32_t>& known, std::size_t whose,
+                                        const std::function<std::string()>& name) {
+  if (whose >= known.size()) known.resize(whose + 1);
+  if (known[whose] != 0) return known[whose];
+  known[whose] = ++last_name_;
+  intern(perfetto::interned_data::kEventNames, last_name_, name());
+  return last_name_;
 }
 
-void PerfettoWriter::write_event(std::int64_t at_ns, std::uint64_t track, int type,
-                                 const std::string& name, const TraceRecord* flow) {
+void PerfettoWriter::intern(std::uint32_t table, std::uint64_t number, const std::string& name) {
   std::string packet;
-  const std::uint64_t number = name.empty() ? 0 : interned(name, packet);
   protozero::pbf_writer writer(packet);
-  writer.add_uint64(perfetto::packet::kTimestamp, static_cast<std::uint64_t>(at_ns));
   writer.add_uint32(perfetto::packet::kSequence, kSequence);
   writer.add_uint32(perfetto::packet::kSequenceFlags, perfetto::packet::kNeedsState);
   {
-    protozero::pbf_writer event(writer, perfetto::packet::kTrackEvent);
-    event.add_enum(perfetto::event::kType, type);
-    event.add_uint64(perfetto::event::kTrack, track);
-    if (number != 0) event.add_uint64(perfetto::event::kNameNumber, number);
-    if (type == perfetto::event::kCounter)
-      event.add_int64(perfetto::event::kCounterValue, static_cast<std::int64_t>(flow->argument));
-    if (type == perfetto::event::kInstant && flow->packet != 0) {
-      const bool last = is_milestone(flow->kind) && ends_life(milestone_of(flow->kind));
-      event.add_fixed64(last ? perfetto::event::kLastFlow : perfetto::event::kFlow, flow->packet);
-      protozero::pbf_writer annotation(event, perfetto::event::kAnnotation);
-      annotation.add_string(perfetto::event::kAnnotationName, "packet");
-      annotation.add_uint64(perfetto::event::kAnnotationValue, flow->packet);
-    }
+    protozero::pbf_writer data(writer, perfetto::packet::kInternedData);
+    protozero::pbf_writer entry(data, table);
+    entry.add_uint64(perfetto::interned_data::kNumber, number);
+    entry.add_string(perfetto::interned_data::kName, name);
   }
-  write_packet(packet);
+  write_packet({packet.data(), packet.size()});
+}
+
+void PerfettoWriter::write_event(std::int64_t at_ns, std::uint64_t track, int type,
+                                 std::uint64_t name, const TraceRecord* record) {
+  std::array<char, 128> event_bytes{};
+  protozero::fixed_size_buffer_adaptor event_buffer(event_bytes.data(), event_bytes.size());
+  FixedWriter event(event_buffer);
+  event.add_enum(perfetto::event::kType, type);
+  event.add_uint64(perfetto::event::kTrack, track);
+  if (name != 0) event.add_uint64(perfetto::event::kNameNumber, name);
+  if (type == perfetto::event::kCounter)
+    event.add_int64(perfetto::event::kCounterValue, static_cast<std::int64_t>(record->argument));
+  if (type == perfetto::event::kInstant && record->packet != 0) {
+    const bool last = ends_life(milestone_of(record->kind));
+    event.add_fixed64(last ? perfetto::event::kLastFlow : perfetto::event::kFlow, record->packet);
+    std::array<char, 32> note_bytes{};
+    protozero::fixed_size_buffer_adaptor note_buffer(note_bytes.data(), note_bytes.size());
+    FixedWriter note(note_buffer);
+    note.add_uint64(perfetto::event::kAnnotationNameNumber, kPacketName);
+    note.add_uint64(perfetto::event::kAnnotationValue, record->packet);
+    event.add_message(perfetto::event::kAnnotation,
+                      protozero::data_view(note_buffer.data(), note_buffer.size()));
+  }
+  std::array<char, 192> packet_bytes{};
+  protozero::fixed_size_buffer_adaptor packet_buffer(packet_bytes.data(), packet_bytes.size());
+  FixedWriter packet(packet_buffer);
+  packet.add_uint64(perfetto::packet::kTimestamp, static_cast<std::uint64_t>(at_ns));
+  packet.add_uint32(perfetto::packet::kSequence, kSequence);
+  packet.add_uint32(perfetto::packet::kSequenceFlags, perfetto::packet::kNeedsState);
+  packet.add_message(perfetto::packet::kTrackEvent,
+                     protozero::data_view(event_buffer.data(), event_buffer.size()));
+  write_packet({packet_buffer.data(), packet_buffer.size()});
 }
 
 std::string PerfettoWriter::slice_name(core::Happening kind, core::SubjectId subject,
@@ -182,14 +214,17 @@ void PerfettoWriter::begin(Track& track, std::int64_t at_ns, core::Happening kin
                            core::SubjectId subject, std::uint64_t argument) {
   track.last_ns = std::max(track.last_ns, at_ns);
   track.open.push_back({kind, subject});
-  write_event(track.last_ns, track.uuid, perfetto::event::kBegin,
-              slice_name(kind, subject, argument));
+  const std::size_t whose = subject != 0 ? subject : argument;
+  const std::uint64_t name =
+      number_of(names_of_kind_[static_cast<std::size_t>(kind)], names_by_subject(kind) ? whose : 0,
+                [&] { return slice_name(kind, subject, argument); });
+  write_event(track.last_ns, track.uuid, perfetto::event::kBegin, name);
 }
 
 void PerfettoWriter::close_top(Track& track, std::int64_t at_ns) {
   track.last_ns = std::max(track.last_ns, at_ns);
   track.open.pop_back();
-  write_event(track.last_ns, track.uuid, perfetto::event::kEnd, {});
+  write_event(track.last_ns, track.uuid, perfetto::event::kEnd, 0);
 }
 
 void PerfettoWriter::close_all(Track& track, std::int64_t at_ns) {
@@ -223,12 +258,14 @@ void PerfettoWriter::thread_turn(const TraceRecord& record) {
 }
 
 void PerfettoWriter::instant(const TraceRecord& record) {
-  std::string name(is_milestone(record.kind)
-                       ? core::name_of(milestone_of(record.kind))
-                       : core::name_of(static_cast<core::Happening>(record.kind)));
-  if (!is_milestone(record.kind) && record.subject != 0) name += " " + names_[record.subject].name;
+  const auto name = [&] {
+    if (is_milestone(record.kind)) return std::string(core::name_of(milestone_of(record.kind)));
+    const std::string what(core::name_of(static_cast<core::Happening>(record.kind)));
+    return record.subject == 0 ? what : what + " " + names_[record.subject].name;
+  };
+  const std::uint64_t number = number_of(names_of_kind_[record.kind], record.subject, name);
   const std::uint64_t track = track_of(record.cpu, record.context).uuid;
-  write_event(record.at_ns, track, perfetto::event::kInstant, name, &record);
+  write_event(record.at_ns, track, perfetto::event::kInstant, number, &record);
 }
 
 void PerfettoWriter::count(const TraceRecord& record) {
@@ -241,7 +278,7 @@ void PerfettoWriter::count(const TraceRecord& record) {
         fmt::format("{} {}", entry.name, core::name_of(static_cast<core::Happening>(record.kind))),
         true);
   }
-  write_event(record.at_ns, uuid, perfetto::event::kCounter, {}, &record);
+  write_event(record.at_ns, uuid, perfetto::event::kCounter, 0, &record);
 }
 
 void PerfettoWriter::record(const TraceRecord& record) {
@@ -256,7 +293,7 @@ void PerfettoWriter::record(const TraceRecord& record) {
 }
 
 void PerfettoWriter::finish(std::int64_t end_ns) {
-  for (auto& [whose, track] : tracks_)
+  for (Track& track : tracks_)
     close_all(track, end_ns);
 }
 

@@ -7,13 +7,18 @@
 // and congestion windows are counters.
 #pragma once
 
+#include <array>
 #include <cstdio>
+#include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include <protozero/data_view.hpp>
 
 #include "core/happening.hpp"
 #include "core/result.hpp"
@@ -51,7 +56,9 @@ class PerfettoWriter final : public TraceConsumer {
   Track& track_of(core::SubjectId cpu, TraceContext context);
   std::uint64_t process_of(const std::string& machine);
   std::uint64_t describe(std::uint64_t parent, const std::string& name, bool counter);
-  std::uint64_t interned(const std::string& name, std::string& packet);
+  std::uint64_t number_of(std::vector<std::uint32_t>& known, std::size_t whose,
+                          const std::function<std::string()>& name);
+  void intern(std::uint32_t table, std::uint64_t number, const std::string& name);
   void begin(Track& track, std::int64_t at_ns, core::Happening kind, core::SubjectId subject,
              std::uint64_t argument);
   void end(Track& track, std::int64_t at_ns, core::Happening begun);
@@ -60,9 +67,9 @@ class PerfettoWriter final : public TraceConsumer {
   void instant(const TraceRecord& record);
   void count(const TraceRecord& record);
   void thread_turn(const TraceRecord& record);
-  void write_event(std::int64_t at_ns, std::uint64_t track, int type, const std::string& name,
-                   const TraceRecord* flow = nullptr);
-  void write_packet(const std::string& packet);
+  void write_event(std::int64_t at_ns, std::uint64_t track, int type, std::uint64_t name,
+                   const TraceRecord* record = nullptr);
+  void write_packet(protozero::data_view packet);
   std::string slice_name(core::Happening kind, core::SubjectId subject,
                          std::uint64_t argument) const;
 
@@ -73,9 +80,10 @@ class PerfettoWriter final : public TraceConsumer {
   bool failed_ = false;
   std::uint64_t last_uuid_ = 0;
   std::map<std::string, std::uint64_t> processes_;
-  std::map<std::pair<core::SubjectId, TraceContext>, Track> tracks_;
+  std::deque<Track> tracks_;                                               // by CPU and context
   std::map<std::pair<TraceKind, std::uint32_t>, std::uint64_t> counters_;  // subject and CPU
-  std::map<std::string, std::uint64_t> interned_;
+  std::array<std::vector<std::uint32_t>, core::kHappenings + core::kMilestones> names_of_kind_;
+  std::uint32_t last_name_ = 0;
   std::vector<bool> in_call_;  // by thread: blocked inside a system call
 };
 

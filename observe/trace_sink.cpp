@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "kernel/world.hpp"
 
@@ -39,7 +40,7 @@ TraceSink::TraceSink(kernel::World& world, TraceConsumer& consumer, TraceOptions
 TraceSink::~TraceSink() { finish(); }
 
 void TraceSink::finish() {
-  if (!timeline_.on_happening.watched()) return;
+  if (std::exchange(finished_, true)) return;
   if (options_.charges) tell_charges(false);
   happenings_.detach();
   milestones_.detach();

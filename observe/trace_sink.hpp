@@ -60,6 +60,7 @@ class TraceSink {
   std::vector<std::vector<TraceContext>> contexts_;  // by CPU: what interrupted what
   std::uint64_t records_ = 0;
   bool cut_ = false;
+  bool finished_ = false;
   core::ProbeHandle happenings_;
   core::ProbeHandle milestones_;
 };

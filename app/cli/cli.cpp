@@ -36,8 +36,27 @@ void add_scenario_options(CLI::App& command, ScenarioArguments& scenario) {
   command.add_option("--seed", scenario.seed, "use this seed instead of the scenario's");
 }
 
+// "1ms..3ms"; either end may be left out.
+void read_window(const std::string& text, TraceRequest& trace) {
+  const std::size_t dots = text.find("..");
+  if (dots == std::string::npos)
+    throw CLI::ValidationError("--trace-window", "a window reads FROM..TO, as in 1ms..3ms");
+  const auto read = [&text](const std::string& part, core::Nanos& into) {
+    if (part.empty()) return;
+    const auto parsed = core::parse_duration(part);
+    if (!parsed) throw CLI::ValidationError("--trace-window", parsed.error().message);
+    into = *parsed;
+  };
+  read(text.substr(0, dots), trace.from);
+  read(text.substr(dots + 2), trace.to);
+  if (trace.from >= trace.to)
+    throw CLI::ValidationError("--trace-window", "'" + text + "' ends before it begins");
+}
+
 struct Options {
   RunArguments run;
+  std::string trace;
+  std::string trace_window;
   std::vector<std::string> captures;
   std::string timeout;
   bool json = false;
@@ -61,6 +80,10 @@ void finish(Options& options) {
   if (!options.timeout.empty()) run.runner.timeout = milliseconds_of(options.timeout);
   for (const std::string& capture : options.captures)
     run.runner.captures.push_back(capture_of(capture));
+  if (!options.trace.empty()) {
+    run.runner.trace = TraceRequest{.path = options.trace};
+    if (!options.trace_window.empty()) read_window(options.trace_window, *run.runner.trace);
+  }
   if (run.settle == "always") run.runner.settle_mode = sched::SettleMode::always;
   if (run.settle == "random") run.runner.settle_mode = sched::SettleMode::random;
   run.runner.progress = !options.quiet && isatty(STDERR_FILENO) == 1;
@@ -76,6 +99,11 @@ CLI::App* add_run_command(CLI::App& app, Options& options) {
       ->allow_extra_args(false);
   run->add_option("--settle", options.run.settle, "when charges are paid: always, seams, random")
       ->check(CLI::IsMember({"always", "seams", "random"}));
+  CLI::Option* trace = run->add_option("--trace", options.trace,
+                                       "FILE: what happens on every CPU, for ui.perfetto.dev");
+  run->add_option("--trace-window", options.trace_window,
+                  "FROM..TO: only this part of the world's time, as in 1ms..3ms")
+      ->needs(trace);
   run->add_flag("--profile", options.run.profile,
                 "also print where CPU time went, as perf top does");
   run->add_option("--folded", options.run.folded,

@@ -101,6 +101,8 @@ void print_notes(const RunReport& report) {
         fmt::print(stderr, "{}: {}.{}\n", path, result.variant, result.workload);
     if (!result.warning.empty()) fmt::print(stderr, "warning: {}\n", result.warning);
   }
+  for (const std::string& warning : report.warnings)
+    fmt::print(stderr, "warning: {}\n", warning);
 }
 
 std::string first_difference(const RunResult& one, const RunResult& other) {

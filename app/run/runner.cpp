@@ -12,6 +12,7 @@
 
 #include "app/run/captures.hpp"
 #include "app/run/progress.hpp"
+#include "app/run/traces.hpp"
 #include "core/fingerprint.hpp"
 
 namespace tapestry::app {
@@ -106,6 +107,8 @@ class Runner {
     RunWorld& run = **built;
     Captures captures(scenario, workload, run);
     if (!open_captures(captures)) return false;
+    Traces traces(run);
+    if (!open_traces(traces)) return false;
     try {
       run.bring_up();
     } catch (const core::NoProgress& stuck) {
@@ -114,7 +117,10 @@ class Runner {
     const Counters before = Counters::read(run);
     run.start_workload();
     const bool over = advance(run, scenario, name);
-    return report(run, scenario, workload, before, captures) && over;
+    const std::string lost = traces.close(report_.warnings);
+    if (!report(run, scenario, workload, before, captures)) return false;
+    if (!lost.empty()) return fail(Ending::failed, lost);
+    return over;
   }
 
   // What was done, also by a run that did not come to its end. False if it cannot be told.
@@ -192,6 +198,15 @@ class Runner {
         return fail(Ending::failed, wrong);
     }
     return true;
+  }
+
+  bool open_traces(Traces& traces) {
+    if (options_.watch) traces.watch(options_.watch);
+    if (!options_.trace) return true;
+    TraceRequest request = *options_.trace;
+    request.path = path_for(request.path);
+    const std::string wrong = traces.add(request);
+    return wrong.empty() || fail(Ending::failed, wrong);
   }
 
   // One run writes the file that was asked for; several add their number before the suffix, and

@@ -10,8 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "app/builder/run_world.hpp"
 #include "app/results/metrics.hpp"
 #include "app/scenario/scenario.hpp"
+#include "observe/trace_record.hpp"
 
 namespace tapestry::app {
 
@@ -21,11 +23,23 @@ struct CaptureRequest {
   std::string path;
 };
 
+// A trace for Perfetto of what happens in a window of the world's time.
+struct TraceRequest {
+  std::string path;
+  core::Nanos from{0};
+  core::Nanos to = core::kForever;
+};
+
+// Another watcher of each run: made when its world stands, finished when the run is over.
+using MakeTraceConsumer = std::function<std::unique_ptr<observe::TraceConsumer>(RunWorld&)>;
+
 struct RunnerOptions {
   sched::SettleMode settle_mode = sched::SettleMode::seams;
   std::vector<std::string> variants;   // empty: all
   std::vector<std::string> workloads;  // empty: all
   std::vector<CaptureRequest> captures;
+  std::optional<TraceRequest> trace;
+  MakeTraceConsumer watch;                           // with all charges; empty: nobody
   std::optional<std::chrono::milliseconds> timeout;  // of wall time, for all runs together
   bool progress = false;                             // a line on standard error
 };
@@ -41,6 +55,7 @@ enum class Ending : std::uint8_t {
 struct RunReport {
   Ending ending = Ending::complete;
   std::string error;
+  std::vector<std::string> warnings;  // what was asked for and is there in part
   std::vector<RunResult> results;
   std::string fingerprint;  // over all of them; empty if there are none
 };

@@ -291,6 +291,16 @@ void Connection::control_window(const Ack& ack, std::uint32_t acked) {
     window_stamp_us_ = view.now_us;
   }
   update_pacing_rate();
+  tell_window();
+}
+
+void Connection::tell_window() {
+  core::Timeline& timeline = stack_.scheduler().hub().timeline();
+  if (!timeline.on_happening.watched()) return;
+  timeline.tell(
+      core::Happening::window,
+      timeline.names().intern(stack_.scheduler().name() + " port " + std::to_string(local_.port)),
+      std::uint64_t{window_.size} * current_mss());
 }
 
 // tcp_update_pacing_rate: twice what goes now while in slow start, else a fifth more.

@@ -172,6 +172,7 @@ class Connection {
   void take_sack(Range block, Ack& ack);
   void take_sack_gap(Range gap, Ack& ack);
   void add_sacked(Range range);
+  void tell_window();
   void control_window(const Ack& ack, std::uint32_t acked);
   void update_pacing_rate();
   void expand_send_buffer();
