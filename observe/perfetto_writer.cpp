@@ -5,22 +5,20 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <protozero/basic_pbf_writer.hpp>
-#include <protozero/buffer_fixed.hpp>
 #include <protozero/pbf_writer.hpp>
 
 #include "irq/softirq.hpp"
+#include "observe/perfetto_event.hpp"
 #include "observe/perfetto_fields.hpp"
 
 namespace tapestry::observe {
 
 namespace {
 
-constexpr std::size_t kChunkBytes = 1 << 20;
+constexpr std::size_t kChunkBytes = 1 << 18;
+constexpr std::size_t kEventBytesMax = 128;
 constexpr std::uint32_t kSequence = 1;
 constexpr std::uint64_t kPacketName = 1;  // the one annotation that there is
-
-using FixedWriter = protozero::basic_pbf_writer<protozero::fixed_size_buffer_adaptor>;
 
 // The others have one name for all, or one for each number (a softirq's vector).
 bool names_by_subject(core::Happening kind) {
@@ -61,30 +59,36 @@ core::Result<std::unique_ptr<PerfettoWriter>> PerfettoWriter::create(const std::
 }
 
 PerfettoWriter::PerfettoWriter(std::string path, std::FILE* file, const core::NameTable& names)
-    : path_(std::move(path)), file_(file), names_(names) {
-  chunk_.reserve(kChunkBytes + 4096);
+    : path_(std::move(path)),
+      file_(file),
+      names_(names),
+      chunk_(new char[kChunkBytes + kEventBytesMax]) {
   std::string packet;
   protozero::pbf_writer writer(packet);
   writer.add_uint32(perfetto::packet::kSequence, kSequence);
   writer.add_uint32(perfetto::packet::kSequenceFlags, perfetto::packet::kStateCleared);
-  write_packet({packet.data(), packet.size()});
+  write_packet(packet);
   intern(perfetto::interned_data::kAnnotationNames, kPacketName, "packet");
 }
 
 PerfettoWriter::~PerfettoWriter() { (void)close(); }
 
-void PerfettoWriter::write_packet(protozero::data_view packet) {
-  protozero::pbf_writer trace(chunk_);
-  trace.add_message(perfetto::kTracePacket, packet);
-  if (chunk_.size() < kChunkBytes) return;
-  failed_ |= std::fwrite(chunk_.data(), 1, chunk_.size(), file_) != chunk_.size();
-  chunk_.clear();
+// For the few packets that describe.
+void PerfettoWriter::write_packet(const std::string& packet) {
+  flush();
+  std::string bytes;
+  protozero::pbf_writer(bytes).add_message(perfetto::kTracePacket, packet);
+  failed_ |= std::fwrite(bytes.data(), 1, bytes.size(), file_) != bytes.size();
+}
+
+void PerfettoWriter::flush() {
+  failed_ |= std::fwrite(chunk_.get(), 1, used_, file_) != used_;
+  used_ = 0;
 }
 
 std::string PerfettoWriter::close() {
   if (file_ == nullptr) return {};
-  failed_ |= std::fwrite(chunk_.data(), 1, chunk_.size(), file_) != chunk_.size();
-  chunk_.clear();
+  flush();
   failed_ |= std::fclose(std::exchange(file_, nullptr)) != 0;
   return failed_ ? path_ + ": cannot be written" : std::string();
 }
@@ -110,7 +114,7 @@ std::uint64_t PerfettoWriter::describe(std::uint64_t parent, const std::string& 
     }
     if (counter) track.add_message(perfetto::descriptor::kCounter, std::string());
   }
-  write_packet({packet.data(), packet.size()});
+  write_packet(packet);
   return uuid;
 }
 
@@ -155,39 +159,34 @@ void PerfettoWriter::intern(std::uint32_t table, std::uint64_t number, const std
     entry.add_uint64(perfetto::interned_data::kNumber, number);
     entry.add_string(perfetto::interned_data::kName, name);
   }
-  write_packet({packet.data(), packet.size()});
+  write_packet(packet);
 }
 
 void PerfettoWriter::write_event(std::int64_t at_ns, std::uint64_t track, int type,
                                  std::uint64_t name, const TraceRecord* record) {
-  std::array<char, 128> event_bytes{};
-  protozero::fixed_size_buffer_adaptor event_buffer(event_bytes.data(), event_bytes.size());
-  FixedWriter event(event_buffer);
-  event.add_enum(perfetto::event::kType, type);
-  event.add_uint64(perfetto::event::kTrack, track);
-  if (name != 0) event.add_uint64(perfetto::event::kNameNumber, name);
+  EventWriter writer(chunk_.get() + used_);
+  char* const packet = writer.open(perfetto::kTracePacket);
+  writer.add(perfetto::packet::kTimestamp, static_cast<std::uint64_t>(at_ns));
+  writer.add(perfetto::packet::kSequence, kSequence);
+  writer.add(perfetto::packet::kSequenceFlags, perfetto::packet::kNeedsState);
+  char* const event = writer.open(perfetto::packet::kTrackEvent);
+  writer.add(perfetto::event::kType, static_cast<std::uint64_t>(type));
+  writer.add(perfetto::event::kTrack, track);
+  if (name != 0) writer.add(perfetto::event::kNameNumber, name);
   if (type == perfetto::event::kCounter)
-    event.add_int64(perfetto::event::kCounterValue, static_cast<std::int64_t>(record->argument));
+    writer.add(perfetto::event::kCounterValue, record->argument);
   if (type == perfetto::event::kInstant && record->packet != 0) {
     const bool last = ends_life(milestone_of(record->kind));
-    event.add_fixed64(last ? perfetto::event::kLastFlow : perfetto::event::kFlow, record->packet);
-    std::array<char, 32> note_bytes{};
-    protozero::fixed_size_buffer_adaptor note_buffer(note_bytes.data(), note_bytes.size());
-    FixedWriter note(note_buffer);
-    note.add_uint64(perfetto::event::kAnnotationNameNumber, kPacketName);
-    note.add_uint64(perfetto::event::kAnnotationValue, record->packet);
-    event.add_message(perfetto::event::kAnnotation,
-                      protozero::data_view(note_buffer.data(), note_buffer.size()));
+    writer.add_fixed64(last ? perfetto::event::kLastFlow : perfetto::event::kFlow, record->packet);
+    char* const note = writer.open(perfetto::event::kAnnotation);
+    writer.add(perfetto::event::kAnnotationNameNumber, kPacketName);
+    writer.add(perfetto::event::kAnnotationValue, record->packet);
+    writer.close(note);
   }
-  std::array<char, 192> packet_bytes{};
-  protozero::fixed_size_buffer_adaptor packet_buffer(packet_bytes.data(), packet_bytes.size());
-  FixedWriter packet(packet_buffer);
-  packet.add_uint64(perfetto::packet::kTimestamp, static_cast<std::uint64_t>(at_ns));
-  packet.add_uint32(perfetto::packet::kSequence, kSequence);
-  packet.add_uint32(perfetto::packet::kSequenceFlags, perfetto::packet::kNeedsState);
-  packet.add_message(perfetto::packet::kTrackEvent,
-                     protozero::data_view(event_buffer.data(), event_buffer.size()));
-  write_packet({packet_buffer.data(), packet_buffer.size()});
+  writer.close(event);
+  writer.close(packet);
+  used_ = static_cast<std::size_t>(writer.end() - chunk_.get());
+  if (used_ >= kChunkBytes) flush();
 }
 
 std::string PerfettoWriter::slice_name(core::Happening kind, core::SubjectId subject,
@@ -282,6 +281,7 @@ void PerfettoWriter::count(const TraceRecord& record) {
 }
 
 void PerfettoWriter::record(const TraceRecord& record) {
+  if (record.kind == kind_of(core::Milestone::consumed)) return;  // no place that it is at
   if (is_milestone(record.kind)) return instant(record);
   if (is_count(record.kind)) return count(record);
   const auto kind = static_cast<core::Happening>(record.kind);

@@ -18,8 +18,6 @@
 #include <utility>
 #include <vector>
 
-#include <protozero/data_view.hpp>
-
 #include "core/happening.hpp"
 #include "core/result.hpp"
 #include "observe/trace_record.hpp"
@@ -69,14 +67,16 @@ class PerfettoWriter final : public TraceConsumer {
   void thread_turn(const TraceRecord& record);
   void write_event(std::int64_t at_ns, std::uint64_t track, int type, std::uint64_t name,
                    const TraceRecord* record = nullptr);
-  void write_packet(protozero::data_view packet);
+  void write_packet(const std::string& packet);
+  void flush();
   std::string slice_name(core::Happening kind, core::SubjectId subject,
                          std::uint64_t argument) const;
 
   std::string path_;
   std::FILE* file_;
   const core::NameTable& names_;
-  std::string chunk_;
+  std::unique_ptr<char[]> chunk_;
+  std::size_t used_ = 0;
   bool failed_ = false;
   std::uint64_t last_uuid_ = 0;
   std::map<std::string, std::uint64_t> processes_;
