@@ -80,24 +80,24 @@ class Probe {
     explicit List(bool& watched) : watched_(watched) {}
 
     std::size_t attach(Watcher watcher) {
-      entries_.push_back({next_, std::make_shared<Watcher>(std::move(watcher))});
+      entries_.push_back({next_, false, std::make_unique<Watcher>(std::move(watcher))});
       watched_ = true;
       return next_++;
     }
 
     void detach(std::size_t watcher) override {
       for (Entry& entry : entries_) {
-        if (entry.number == watcher) entry.call = nullptr;
+        if (entry.number == watcher) entry.gone = true;
       }
       if (depth_ == 0) sweep();
     }
 
-    // An entry's function is kept alive while it runs, even if it detaches itself.
+    // A function stays where it is while it runs, even if it detaches itself or attaches others.
     void tell(Args... args) {
       ++depth_;
       const std::size_t present = entries_.size();
       for (std::size_t i = 0; i < present; ++i) {
-        if (const auto call = entries_[i].call) (*call)(args...);
+        if (!entries_[i].gone) (*entries_[i].call)(args...);
       }
       if (--depth_ == 0) sweep();
     }
@@ -105,11 +105,12 @@ class Probe {
    private:
     struct Entry {
       std::size_t number;
-      std::shared_ptr<Watcher> call;
+      bool gone;
+      std::unique_ptr<Watcher> call;
     };
 
     void sweep() {
-      std::erase_if(entries_, [](const Entry& entry) { return entry.call == nullptr; });
+      std::erase_if(entries_, [](const Entry& entry) { return entry.gone; });
       watched_ = !entries_.empty();
     }
 

@@ -9,7 +9,6 @@
 
 #include <array>
 #include <cstdio>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -80,7 +79,7 @@ class PerfettoWriter final : public TraceConsumer {
   bool failed_ = false;
   std::uint64_t last_uuid_ = 0;
   std::map<std::string, std::uint64_t> processes_;
-  std::deque<Track> tracks_;                                               // by CPU and context
+  std::vector<Track> tracks_;                                              // by CPU and context
   std::map<std::pair<TraceKind, std::uint32_t>, std::uint64_t> counters_;  // subject and CPU
   std::array<std::vector<std::uint32_t>, core::kHappenings + core::kMilestones> names_of_kind_;
   std::uint32_t last_name_ = 0;

@@ -100,6 +100,7 @@ TraceContext TraceSink::follow(const core::HappeningNote& note) {
 }
 
 void TraceSink::happened(const core::HappeningNote& note) {
+  if (note.kind == core::Happening::charge && !options_.charges) return;  // another one asked
   keep({.at_ns = note.at_ns,
         .packet = 0,
         .argument = note.argument,
