@@ -116,6 +116,36 @@ CLI::App* add_run_command(CLI::App& app, Options& options) {
   return run;
 }
 
+CLI::App* add_lesson_command(CLI::App& app, LessonArguments& arguments) {
+  CLI::App* lesson = app.add_subcommand("lesson", "predict what a run will show, and see");
+  lesson->add_option("NUMBER", arguments.number, "which one; without it, list them");
+  lesson->add_option("--answer", arguments.answer, "the letter of your answer");
+  lesson->add_flag("--json", arguments.json, "the grade as a JSON document");
+  return lesson;
+}
+
+CLI::App* add_explain_command(CLI::App& app, Options& options, ExplainArguments& arguments) {
+  CLI::App* explain =
+      app.add_subcommand("explain", "the life of one packet, stage by stage, with what it paid");
+  add_run_options(*explain, options);
+  CLI::Option* packet = explain->add_option("--packet", arguments.packet, "the packet with this id")
+                            ->check(CLI::PositiveNumber);
+  CLI::Option* slowest =
+      explain->add_flag("--slowest", arguments.slowest, "the slowest packet")->excludes(packet);
+  explain->add_flag("--p99", arguments.p99, "which stages make the slowest percent slow")
+      ->excludes(packet)
+      ->excludes(slowest);
+  explain->add_flag("--json", arguments.json, "as one JSON document");
+  return explain;
+}
+
+int explain_one(const Options& options, ExplainArguments arguments) {
+  arguments.scenario = options.run.scenario;
+  arguments.runner = options.run.runner;
+  arguments.runner.progress = false;
+  return explain_command(arguments);
+}
+
 int dispatch(int argc, char** argv) {
   CLI::App app("Tapestry replays network datapaths in virtual time.", "tapestry");
   app.set_version_flag("--version", version_text());
@@ -142,10 +172,9 @@ int dispatch(int argc, char** argv) {
   reference->add_flag("-q,--quiet", options.quiet, "no progress line");
 
   LessonArguments lesson_arguments;
-  CLI::App* lesson = app.add_subcommand("lesson", "predict what a run will show, and see");
-  lesson->add_option("NUMBER", lesson_arguments.number, "which one; without it, list them");
-  lesson->add_option("--answer", lesson_arguments.answer, "the letter of your answer");
-  lesson->add_flag("--json", lesson_arguments.json, "the grade as a JSON document");
+  CLI::App* lesson = add_lesson_command(app, lesson_arguments);
+  ExplainArguments explain_arguments;
+  CLI::App* explain = add_explain_command(app, options, explain_arguments);
 
   std::string what = "scenarios";
   CLI::App* list = app.add_subcommand("list", "list what there is");
@@ -171,6 +200,7 @@ int dispatch(int argc, char** argv) {
   if (*verify) return verify_command(options.run);
   if (*reference) return reference_command(references, options.run.runner);
   if (*check) return check_command(files, overrides);
+  if (*explain) return explain_one(options, explain_arguments);
   if (*lesson) return lesson_command(lesson_arguments);
   return list_command(what);
 }

@@ -70,29 +70,6 @@ bool is_seed(const std::string& text) {
   return error == std::errc() && stopped == end;
 }
 
-// A name that was asked for and does not exist is an error, not an empty table.
-bool names_exist(const ScenarioFile& file, const RunnerOptions& options) {
-  bool good = true;
-  const auto look = [&](const char* what, const std::vector<std::string>& wanted, auto has) {
-    for (const std::string& name : wanted) {
-      if (has(name)) continue;
-      fmt::print(stderr, "error: the scenario has no {} called {}\n", what, name);
-      good = false;
-    }
-  };
-  look("variant", options.variants, [&](const std::string& name) {
-    return std::any_of(file.variants.begin(), file.variants.end(),
-                       [&](const Scenario& scenario) { return scenario.variant == name; });
-  });
-  look("workload", options.workloads, [&](const std::string& name) {
-    return std::any_of(file.variants.begin(), file.variants.end(), [&](const Scenario& scenario) {
-      return std::any_of(scenario.workloads.begin(), scenario.workloads.end(),
-                         [&](const Workload& workload) { return workload.name == name; });
-    });
-  });
-  return good;
-}
-
 // On standard error: which run wrote which file, since several runs number them; and warnings.
 void print_notes(const RunReport& report) {
   for (const RunResult& result : report.results) {
@@ -114,6 +91,28 @@ std::string first_difference(const RunResult& one, const RunResult& other) {
 }
 
 }  // namespace
+
+bool names_exist(const ScenarioFile& file, const RunnerOptions& options) {
+  bool good = true;
+  const auto look = [&](const char* what, const std::vector<std::string>& wanted, auto has) {
+    for (const std::string& name : wanted) {
+      if (has(name)) continue;
+      fmt::print(stderr, "error: the scenario has no {} called {}\n", what, name);
+      good = false;
+    }
+  };
+  look("variant", options.variants, [&](const std::string& name) {
+    return std::any_of(file.variants.begin(), file.variants.end(),
+                       [&](const Scenario& scenario) { return scenario.variant == name; });
+  });
+  look("workload", options.workloads, [&](const std::string& name) {
+    return std::any_of(file.variants.begin(), file.variants.end(), [&](const Scenario& scenario) {
+      return std::any_of(scenario.workloads.begin(), scenario.workloads.end(),
+                         [&](const Workload& workload) { return workload.name == name; });
+    });
+  });
+  return good;
+}
 
 int exit_code_of(const RunReport& report) {
   switch (report.ending) {

@@ -33,6 +33,16 @@ struct LessonArguments {
   RunnerOptions runner;
 };
 
+struct ExplainArguments {
+  ScenarioArguments scenario;
+  std::uint64_t packet = 0;  // 0: a typical one
+  bool slowest = false;
+  bool p99 = false;  // what makes slow ones slow
+  bool json = false;
+  RunnerOptions runner;
+};
+
+int explain_command(const ExplainArguments& arguments);
 int run_scenario_command(const RunArguments& arguments);
 int check_command(const std::vector<std::string>& files, const std::vector<std::string>& overrides);
 int list_command(const std::string& what);
@@ -44,6 +54,8 @@ int reference_command(const std::vector<std::string>& files, const RunnerOptions
 int lesson_command(const LessonArguments& arguments);
 
 // By how the runs ended; expectations are the caller's.
+// A name that was asked for and does not exist is an error, and told.
+bool names_exist(const ScenarioFile& file, const RunnerOptions& options);
 int exit_code_of(const RunReport& report);
 
 // Prints every diagnostic on standard error; nothing if there are any.
