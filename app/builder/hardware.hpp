@@ -38,6 +38,7 @@ class Hardware {
   const std::deque<host::charged::PacketIo>& ports() const { return ports_; }
   const std::deque<host::sim::Nic>& cards() const { return cards_; }
   std::deque<host::sim::Nic>& cards() { return cards_; }
+  const std::deque<host::sim::Link>& links() const { return links_; }  // in the scenario's order
 
  private:
   void add_device(const Device& device);

@@ -38,6 +38,7 @@ class RunWorld {
   // The instant that the workload begins at: after bring_up, plus its own start.
   void start_workload();
 
+  const Scenario& scenario() const { return scenario_; }
   kernel::World& world() { return world_; }
   workloads::Workload& workload() { return *made_.workload; }
   const std::string& warning() const { return made_.warning; }

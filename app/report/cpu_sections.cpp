@@ -99,13 +99,32 @@ chart::Flame flame_of(const RunResult& result) {
   return root;
 }
 
+// Who had no time left for more.
+std::string binding_table(const RunReport& report) {
+  Markup table;
+  table.open("table").open("thead").open("tr");
+  for (const char* head : {"run", "what binds", "busy"})
+    table.element("th", head, "scope=\"col\"");
+  table.close().close().open("tbody");
+  for (const RunResult& result : report.results) {
+    if (!result.busiest) continue;
+    const BusyResource& most = *result.busiest;
+    table.open("tr").element("th", result.variant + "." + result.workload, "scope=\"row\"");
+    table.element("td", most.binds() ? most.name : "none; busiest is " + most.name);
+    table.element("td", fmt::format("{:.1f}%", most.percent)).close();
+  }
+  return table.close().close().take();
+}
+
 }  // namespace
 
 ReportSection context_section(const RunReport& report) {
   ReportSection section{"contexts", "CPU by context", "", ""};
   section.lead =
       "Percent of one CPU. Softirq is where packets go through the stack; hardirq is the "
-      "interrupt itself; a guest's time in its own kernel stands under the guest.";
+      "interrupt itself; a guest's time in its own kernel stands under the guest. A CPU or a "
+      "link that is busy for 90 percent of a run or more binds it.";
+  section.body = binding_table(report);
   for (const std::string& name : machine_names(report)) {
     std::vector<std::string> series;
     std::vector<chart::StackedRow> rows;

@@ -53,6 +53,7 @@ Counters Counters::read(RunWorld& run) {
   for (const host::charged::PacketIo& port : run.hardware().ports())
     counters.port += port.figures();
   counters.ledger = run.world().packets().close();
+  counters.busy = BusyTimes::read(run);
   return counters;
 }
 

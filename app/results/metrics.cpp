@@ -178,6 +178,7 @@ RunResult summarise(RunWorld& run, const Counters& before, const Counters& after
   add_drops(summary);
   const core::Instant end = summary.result.finished ? summary.result.outcome.finished_at : after.at;
   summary.result.elapsed = end - run.origin();
+  summary.result.busiest = BusyTimes::busiest(before.busy, after.busy, summary.result.elapsed);
   const auto elapsed_ns = static_cast<double>(summary.result.elapsed.count());
   add_usage(summary, run);
   for (std::size_t machine = 0; machine < machine_names.size(); ++machine)

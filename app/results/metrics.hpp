@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "app/builder/run_world.hpp"
+#include "app/results/binding.hpp"
 #include "app/scenario/expectation.hpp"
 #include "core/ledger.hpp"
 #include "sched/context.hpp"
@@ -30,6 +31,7 @@ struct Counters {
   std::uint64_t polls = 0, poll_packets = 0;  // NAPI polls of device drivers that did work
   host::charged::PortFigures port;            // of all guest ports together
   core::Balance ledger;
+  BusyTimes busy;
 
   static Counters read(RunWorld& run);
 };
@@ -75,7 +77,8 @@ struct RunResult {
       counters;  // whatever two equal runs agree on; the fingerprint hashes them
   std::string fingerprint;
   std::string warning;
-  std::vector<std::string> captures;  // the files that this run alone has written
+  std::optional<BusyResource> busiest;  // over the whole run
+  std::vector<std::string> captures;    // the files that this run alone has written
 };
 
 // `before` at the workload's start, `after` when all is quiet again.

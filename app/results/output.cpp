@@ -82,6 +82,10 @@ std::string print_json(const ScenarioFile& file, const RunReport& report,
     for (const auto& [reason, packets] : result.drops)
       drops[reason] = packets;
     row["drops_by_reason"] = drops;
+    if (result.busiest)
+      row["busiest"] = Json{{"name", result.busiest->name},
+                            {"percent", result.busiest->percent},
+                            {"binds", result.busiest->binds()}};
     Json published = Json::object();
     for (const Published& figure : file.published)
       if (figure.name.variant == result.variant && figure.name.workload == result.workload)

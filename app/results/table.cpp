@@ -149,6 +149,18 @@ std::string cpu_block(const RunReport& report) {
   return grid.empty() ? "" : "\n" + grid.text();
 }
 
+// Who had no time left for more, or that nobody was that busy: then the run waited.
+std::string binding_block(const RunReport& report) {
+  layout::Grid grid("What binds", {{"busy", 6}, {"", 40, true}});
+  for (const RunResult& result : report.results) {
+    if (!result.busiest) continue;
+    const BusyResource& most = *result.busiest;
+    grid.add("  " + name_of(result), {layout::tenths(most.percent) + "%",
+                                      most.binds() ? most.name : "none; busiest is " + most.name});
+  }
+  return grid.empty() ? "" : "\n" + grid.text();
+}
+
 std::string drops_block(const RunReport& report) {
   layout::Grid grid("Drops by reason", {{"", 34, true}, {"packets", 9}});
   for (const RunResult& result : report.results) {
@@ -218,7 +230,8 @@ std::string print_table(const ScenarioFile& file, const RunReport& report,
   std::string text = layout::wrapped(file.title, "");
   for (const std::string& workload : workloads_of(report))
     text += workload_block(Block(report, workload));
-  text += cpu_block(report) + drops_block(report) + published_block(file, report);
+  text += cpu_block(report) + binding_block(report) + drops_block(report) +
+          published_block(file, report);
   text += endings_block(report) + expectations_block(judged);
   const Scenario& scenario = file.variants.front();
   text += "\n" + layout::wrapped(provenance.scenario, "");
