@@ -48,7 +48,7 @@ TEST_CASE("what binds is the CPU or the link that had no time left, else nobody"
   const Row rows[] = {
       {"100Gbit", flood.c_str(), "client CPU 1", true},
       {"1Gbit", flood.c_str(), "link wire from client.eth0", true},
-      {"100Gbit", question.c_str(), "client CPU 1", false},
+      {"100Gbit", question.c_str(), "client CPU 0", false},
   };
   for (const Row& row : rows) {
     CAPTURE(row.rate, row.workload);
