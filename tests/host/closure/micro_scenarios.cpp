@@ -23,7 +23,8 @@ std::int64_t run_micro_scenario(const std::string& name, const MicroRun& run) {
       {"tap-read", &tap_read},
       {"packet-send-to-tap", &packet_send_to_tap},
       {"packet-sendmmsg-over-veth", &packet_send_many_over_veth},
-      {"packet-recvmmsg", &packet_receive_many}};
+      {"packet-recvmmsg", &packet_receive_many},
+      {"tcp-stream", &tcp_stream}};
   const auto found = kScenarios.find(name);
   if (found == kScenarios.end()) throw std::runtime_error("no micro-scenario " + name);
   return found->second(run);

@@ -35,6 +35,8 @@ std::int64_t udp_receive(const MicroRun& run);
 std::int64_t udp_send_many(const MicroRun& run);
 std::int64_t udp_receive_many(const MicroRun& run);
 
+std::int64_t tcp_stream(const MicroRun& run);
+
 std::int64_t tap_write(const MicroRun& run);
 std::int64_t tap_write_to_packet_socket(const MicroRun& run);
 std::int64_t tap_read(const MicroRun& run);
