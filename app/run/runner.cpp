@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
@@ -210,8 +211,11 @@ class Runner {
   }
 
   // One run writes the file that was asked for; several add their number before the suffix, and
-  // none takes a name that another has.
+  // none takes a name that another has. What is no file (/dev/null, a pipe) has one name only.
   std::string path_for(const std::string& path) {
+    std::error_code none;
+    const auto status = std::filesystem::status(path, none);
+    if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) return path;
     std::string name = path;
     for (int number = 2; !captured_.insert(name).second || is_asked_for(name, path); ++number)
       name = numbered(path, number);
