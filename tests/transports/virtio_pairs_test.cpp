@@ -182,6 +182,9 @@ TEST_CASE("virtio: a device that refuses goes on as it was, and without control 
   bench.control.answers = false;
   CHECK_FALSE(bench.virtio.use_pairs(2));
   CHECK(bench.virtio.pairs_in_use() == 1);
+  int polls = 0;
+  bench.virtio.for_each_napi([&](const irq::Napi&) { ++polls; });
+  CHECK(polls == 4);  // receive and transmit of each pair
   std::vector<std::string> names;
   bench.virtio.for_each_statistic(
       [&](std::string_view name, std::uint64_t) { names.emplace_back(name); });

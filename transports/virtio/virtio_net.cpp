@@ -64,6 +64,13 @@ std::size_t VirtioNet::select_queue(const core::Packet&, std::size_t) {
   return pair_of(scheduler.cpu().index(), scheduler.cpus(), in_use_);
 }
 
+void VirtioNet::for_each_napi(const std::function<void(const irq::Napi&)>& visit) const {
+  for (const auto& pair : pairs_) {
+    visit(pair->napi());
+    if (options_.transmit_napi) visit(pair->transmit_napi());
+  }
+}
+
 void VirtioNet::for_each_statistic(
     const std::function<void(std::string_view, std::uint64_t)>& visit) const {
   const auto show = [&visit](const std::string& queue, const auto& counters) {

@@ -55,6 +55,7 @@ class VirtioNet final : public net::Driver {
     return pairs_[queue.index()]->transmit(packet, queue);
   }
   std::size_t select_queue(const core::Packet& packet, std::size_t chosen) override;
+  void for_each_napi(const std::function<void(const irq::Napi&)>& visit) const override;
   void for_each_statistic(
       const std::function<void(std::string_view, std::uint64_t)>& visit) const override;
 
