@@ -1,6 +1,8 @@
 // tapestry explain: one packet's life as text and as JSON, and what makes the tail.
 #include <catch2/catch.hpp>
 
+#include <cstdlib>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
@@ -18,6 +20,17 @@ const std::string kSource = TAPESTRY_SOURCE_ROOT;
 const std::string kPackets = kSource + "/scenarios/packets-per-syscall.yaml";
 
 }  // namespace
+
+TEST_CASE("the life of one ping reads as it always did", "[cli][explain][golden]") {
+  const Finished done = tapestry({"explain", kPackets, "--variant", "tap", "--workload", "ping"});
+  REQUIRE(done.code == 0);
+  const std::string path = kSource + "/tests/app/cli/golden/explain-ping.txt";
+  if (std::getenv("TAPESTRY_WRITE_GOLDEN") != nullptr)
+    std::ofstream(path, std::ios::binary) << done.out;
+  std::stringstream golden;
+  golden << std::ifstream(path, std::ios::binary).rdbuf();
+  CHECK(done.out == golden.str());
+}
 
 TEST_CASE("a life goes from socket to reader on every path, and no line is too long",
           "[cli][explain]") {
