@@ -67,6 +67,7 @@ const std::map<std::string, Layout> kLayouts{{"measured_micro_costs_epyc_guest.c
                                              {"kernel_primitive_costs.csv", {{0}, 1}},
                                              {"cost_table.csv", {{0, 2}, 4}},
                                              {"udp_gso_2018.csv", {{0}, 6}},
+                                             {"host_stack_cpu_breakdown.csv", {{0, 1, 5}, 7}},
                                              {"uml_results.csv", {{0, 1, 2}, 6}}};
 
 std::int64_t row_time_ps(const std::string& file, const std::string& row) {

@@ -31,6 +31,11 @@ std::set<std::string> words_of(const std::string& help, const std::string& headi
   return words;
 }
 
+// As it stands in the source of a manual page, where a hyphen that is typed is not one that is set.
+std::string roff(const std::string& text) {
+  return std::regex_replace(text, std::regex("-"), "\\-");
+}
+
 // A long option stands behind its short one, if it has any.
 std::set<std::string> options_of(const std::string& command) {
   return words_of(tapestry({command, "--help"}).out, "Options:", "(?:-[a-z],)?--([a-z-]+)");
@@ -62,7 +67,7 @@ TEST_CASE("the manual page has every command, every option of run and every exit
   const auto options = options_of("run");
   CHECK(options.size() >= 12);
   for (const std::string& option : options)
-    if (option != "help") CHECK_THAT(page, Contains("\\-\\-" + option));
+    if (option != "help") CHECK_THAT(page, Contains(roff("--" + option)));
   for (const char* code : {"0", "1", "2", "3", "4", "124", "130"})
     CHECK_THAT(page, Contains(std::string("\n.B ") + code + "\n"));
 }
