@@ -60,7 +60,9 @@ inline constexpr std::size_t kSequence = 6;
 inline constexpr std::uint8_t kEchoReply = 0;
 inline constexpr std::uint8_t kUnreachable = 3;
 inline constexpr std::uint8_t kEchoRequest = 8;
-inline constexpr std::uint8_t kProtocolUnreachable = 2;  // codes of kUnreachable
+inline constexpr std::uint8_t kNetworkUnreachable = 0;  // codes of kUnreachable
+inline constexpr std::uint8_t kHostUnreachable = 1;
+inline constexpr std::uint8_t kProtocolUnreachable = 2;
 inline constexpr std::uint8_t kPortUnreachable = 3;
 }  // namespace icmp
 

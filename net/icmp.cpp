@@ -9,6 +9,7 @@
 #include "net/ipv4.hpp"
 #include "net/ping.hpp"
 #include "net/stack.hpp"
+#include "net/tcp/tcp.hpp"
 
 namespace tapestry::net {
 
@@ -57,7 +58,8 @@ void Icmp::receive(PacketPtr packet, Ipv4Address source, Ipv4Address destination
       return;
     case icmp::kUnreachable:
       ++figures_.in_unreachables;
-      break;
+      deliver_error(std::move(packet));
+      return;
     default:
       break;
   }
@@ -144,6 +146,32 @@ bool Icmp::may_send_error(Ipv4Address destination) {
   if (known->jiffies < price) return false;
   known->jiffies -= price;
   return true;
+}
+
+// icmp_unreach: the message quotes the IP header that it is about, and eight bytes more.
+void Icmp::deliver_error(PacketPtr packet) {
+  constexpr std::size_t kQuoted = 8;
+  const std::uint8_t code = packet->data()[icmp::kCode];
+  bool whole = packet->make_linear(icmp::kBytes + ipv4::kBytes);
+  std::size_t ip_bytes = 0;
+  if (whole) {
+    ip_bytes = std::size_t{4} * (packet->data()[icmp::kBytes] & 0xfu);
+    whole = ip_bytes >= ipv4::kBytes && packet->make_linear(icmp::kBytes + ip_bytes + kQuoted);
+  }
+  if (!whole) {
+    ++figures_.in_errors;
+    stack_.allocator().drop(std::move(packet), DropReason::hdr_trunc);
+    return;
+  }
+  const std::uint8_t* ip = packet->data() + icmp::kBytes;
+  const std::uint8_t* quoted = ip + ip_bytes;
+  if (ip[ipv4::kProtocol] == ipv4::kTcp) {
+    const Endpoint local{Ipv4Address{core::load_be32(ip + ipv4::kSource)}, core::load_be16(quoted)};
+    const Endpoint remote{Ipv4Address{core::load_be32(ip + ipv4::kDestination)},
+                          core::load_be16(quoted + 2)};
+    stack_.tcp().receive_error(local, remote, tcp::Sequence{core::load_be32(quoted + 4)}, code);
+  }
+  stack_.allocator().free(std::move(packet));
 }
 
 // Never about broadcasts, nor about fragments other than the first.

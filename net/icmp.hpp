@@ -1,5 +1,6 @@
 // ICMP: answers echo requests, tells senders that nobody listens, and hands echo replies to the
-// sockets that wait for them (net/ipv4/icmp.c, ping.c).
+// sockets that wait for them; what it hears of connections that are being opened ends them
+// (net/ipv4/icmp.c, ping.c).
 #pragma once
 
 #include <cstdint>
@@ -47,6 +48,7 @@ class Icmp {
 
   void reply_to_echo(core::PacketPtr request, Ipv4Address source, Ipv4Address destination);
   void deliver_reply(core::PacketPtr packet);
+  void deliver_error(core::PacketPtr packet);
   void send(core::PacketPtr packet, Ipv4Address source, Ipv4Address destination,
             bool dont_fragment);
   bool may_send_error(Ipv4Address destination);

@@ -271,6 +271,18 @@ void Connection::bytes_came_back() {
   let_go();
 }
 
+// Somebody else's guess of the number is no message about our SYN. While a process has the socket
+// the message is lost, and the next SYN brings another.
+void Connection::undeliverable(Sequence sequence, SocketStatus why) {
+  hold();
+  cpu().settle();
+  if (lock_.try_take(stack_)) {
+    if (state_ == State::syn_sent && sequence == snd_una_) fail(why);
+    let_go_of_lock();
+  }
+  let_go();
+}
+
 void Connection::wake_readers() {
   if (stack_.scheduler().hub().cancelling()) return;
   cpu().settle();

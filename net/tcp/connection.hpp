@@ -63,6 +63,7 @@ class Connection {
   // --- from softirqs, without the lock -----------------------------------------------------------
   void arrived(core::PacketPtr packet);  // begins at its TCP header, whose checksum is right
   void bytes_came_back();                // TSQ: send what was held back
+  void undeliverable(Sequence sequence, SocketStatus why);  // ICMP about one of our segments
 
   // --- for Tcp -----------------------------------------------------------------------------------
   void open_passively(const Header& syn, Listener& listener);

@@ -154,6 +154,27 @@ bool Tcp::checksum_is_wrong(core::Packet& packet, Ipv4Address source, Ipv4Addres
   return checksum.finish() != 0;
 }
 
+// tcp_v4_err: the answer to a SYN ends the attempt. An established connection lives on; its timers
+// find out for themselves.
+void Tcp::receive_error(Endpoint local, Endpoint remote, tcp::Sequence sequence,
+                        std::uint8_t code) {
+  stack_.cpu().settle();
+  Connection* connection = look_up(local, remote);
+  if (connection == nullptr) return;
+  switch (code) {
+    case icmp::kProtocolUnreachable:
+    case icmp::kPortUnreachable:
+      connection->undeliverable(sequence, SocketStatus::refused);
+      break;
+    case icmp::kNetworkUnreachable:
+    case icmp::kHostUnreachable:
+      connection->undeliverable(sequence, SocketStatus::unreachable);
+      break;
+    default:
+      break;
+  }
+}
+
 // Everything up to the look-up is private to this packet.
 void Tcp::receive(PacketPtr packet, Ipv4Address source, Ipv4Address destination) {
   sched::Cpu& cpu = stack_.cpu();

@@ -121,6 +121,8 @@ class Tcp {
 
   // From IPv4: the packet begins at its transport header; softirq context.
   void receive(core::PacketPtr packet, Ipv4Address source, Ipv4Address destination);
+  // From ICMP: what was sent from here with this number is undeliverable; a code of kUnreachable.
+  void receive_error(Endpoint local, Endpoint remote, tcp::Sequence sequence, std::uint8_t code);
 
   struct Figures {  // /proc/net/snmp Tcp:, then /proc/net/netstat TcpExt:
     std::uint64_t active_opens = 0, passive_opens = 0, attempt_fails = 0, estab_resets = 0;

@@ -55,6 +55,45 @@ TEST_CASE("A reset answers a SYN: refused") {
   )");
 }
 
+TEST_CASE("A message that the SYN is undeliverable ends the attempt") {
+  const auto [code, result] = GENERATE(table<int, std::string>(
+      {{0, "unreachable"}, {1, "unreachable"}, {2, "refused"}, {3, "refused"}}));
+  Script script;
+  script.play("+0 connect = " + result + R"(
+    +0     > S 0:0(0)
+    +.005  < icmp )" +
+              std::to_string(code) + R"( of 0
+    +0     connections = 0
+  )");
+}
+
+TEST_CASE("A message about a number that was never sent ends nothing") {
+  Script script;
+  script.play(R"(
+    +0     connect = ok
+    +0     > S 0:0(0)
+    +.005  < icmp 3 of 77
+    +.005  < S. 0:0(0) ack 1 win 65535 <mss 1460>
+    +0     > . 1:1(0) ack 1
+    +0     state = ESTAB
+  )");
+}
+
+TEST_CASE("An established connection survives a message that it is unreachable") {
+  Script script;
+  script.play(R"(
+    +0     connect = ok
+    +0     > S 0:0(0)
+    +.010  < S. 0:0(0) ack 1 win 65535 <mss 1460>
+    +0     > . 1:1(0) ack 1
+    +.010  write 1000
+    +0     > P. 1:1001(1000) ack 1
+    +.010  < icmp 3 of 1
+    +.010  < . 1:1(0) ack 1001 win 65535
+    +.010  state = ESTAB
+  )");
+}
+
 TEST_CASE("A reset that does not acknowledge the SYN is somebody else's") {
   Script script;
   script.play(R"(

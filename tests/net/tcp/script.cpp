@@ -263,13 +263,54 @@ void Script::inject(const Line& line) {
   machine.driver.inject(std::move(frame));
 }
 
+// "< icmp 3 of 0": the quoted headers are as short as may be.
+void Script::inject_error(const Line& line) {
+  std::istringstream words(line.text);
+  std::string word;
+  unsigned code = 0;
+  std::uint32_t sequence = 0;
+  words >> word >> word >> code >> word >> sequence;
+  core::PacketPtr frame = world.packets.allocate(core::Origin::host_copy);
+  constexpr std::size_t kMessage = net::icmp::kBytes + net::ipv4::kBytes + 8;
+  std::uint8_t* at = frame->put(net::ethernet::kBytes + net::ipv4::kBytes + kMessage).data();
+  std::fill_n(at, net::ethernet::kBytes + net::ipv4::kBytes + kMessage, std::uint8_t{0});
+  const net::MacAddress to = machine.device.mac(), from = net::MacAddress::local(2);
+  std::copy(to.bytes.begin(), to.bytes.end(), at);
+  std::copy(from.bytes.begin(), from.bytes.end(), at + 6);
+  core::store_be16(at + net::ethernet::kType, net::ethernet::kIpv4);
+  const auto put_ip = [](std::uint8_t* ip, std::size_t bytes, std::uint8_t protocol,
+                         net::Ipv4Address source, net::Ipv4Address destination) {
+    ip[0] = 0x45;
+    core::store_be16(ip + net::ipv4::kTotalLength, static_cast<std::uint16_t>(bytes));
+    core::store_be16(ip + net::ipv4::kTimeToLive, static_cast<std::uint16_t>(64 << 8 | protocol));
+    core::store_be32(ip + net::ipv4::kSource, source.value);
+    core::store_be32(ip + net::ipv4::kDestination, destination.value);
+    core::store_be16(ip + net::ipv4::kChecksum, core::internet_checksum({ip, net::ipv4::kBytes}));
+  };
+  std::uint8_t* ip = at + net::ethernet::kBytes;
+  const net::Ipv4Address peer = NetMachine::address(2), own = machine.own();
+  put_ip(ip, net::ipv4::kBytes + kMessage, net::ipv4::kIcmp, peer, own);
+  std::uint8_t* message = ip + net::ipv4::kBytes;
+  message[net::icmp::kType] = net::icmp::kUnreachable;
+  message[net::icmp::kCode] = static_cast<std::uint8_t>(code);
+  std::uint8_t* quoted = message + net::icmp::kBytes;
+  put_ip(quoted, 60, net::ipv4::kTcp, own, peer);
+  core::store_be16(quoted + net::ipv4::kBytes, own_port_);
+  core::store_be16(quoted + net::ipv4::kBytes + 2, script::kPeerPort);
+  core::store_be32(quoted + net::ipv4::kBytes + 4, options_.iss + sequence);
+  frame->checksum = core::ChecksumState::unnecessary;
+  machine.driver.inject(std::move(frame));
+}
+
 // --- playing -------------------------------------------------------------------------------------
 
 void Script::play(const std::string& text) {
   const std::vector<Line> lines = parse(text);
   std::vector<Line> calls, expected;
   for (const Line& line : lines) {
-    if (line.text[0] == '<')
+    if (line.text.starts_with("< icmp"))
+      world.at(line.at_ns + 1000 * line.number, [this, line] { inject_error(line); });
+    else if (line.text[0] == '<')
       world.at(line.at_ns + 1000 * line.number, [this, line] { inject(line); });
     else if (line.text[0] == '>')
       expected.push_back(line);

@@ -14,10 +14,11 @@
 // "+t": seconds after the line before; "t": since the start. ">": the machine sends this, "<": the
 // peer does. Sequence numbers count from each side's first. What a line does not mention (ack, win,
 // options) is not compared; everything that is sent up to the last line must be in the script, in
-// this order, at this time (to a millisecond, a tick). "segs 10": a packet of so many segments.
-// Calls: connect, listen, accept, write N, read N, close, shutdown, cork on, nodelay on,
-// quickack on, delack (nothing but time), each with "= result" if that matters; checks: cwnd = 10,
-// ssthresh, state = ESTAB, and counters by name. One process makes all calls.
+// this order, at this time (to a millisecond, a tick). "segs 10": a packet of so many segments. "<
+// icmp 3 of 0": a router's message, code 3, that our segment 0 is unreachable. Calls: connect,
+// listen, accept, write N, read N, close, shutdown, cork on, nodelay on, quickack on, delack
+// (nothing but time), each with "= result" if that matters; checks: cwnd = 10, ssthresh, state =
+// ESTAB, and counters by name. One process makes all calls.
 #pragma once
 
 #include <cstdint>
@@ -83,6 +84,7 @@ class Script {
   net::tcp::Header header_of(const Line& line, std::uint32_t& length,
                              std::uint32_t& segments) const;
   void inject(const Line& line);
+  void inject_error(const Line& line);
   void call(const Line& line);
   std::string do_call(const std::string& word, const std::string& argument);
   std::string figure(const std::string& name) const;

@@ -22,6 +22,8 @@ std::string status_name(net::SocketStatus status) {
       return "would_block";
     case net::SocketStatus::timed_out:
       return "timed_out";
+    case net::SocketStatus::unreachable:
+      return "unreachable";
     case net::SocketStatus::refused:
       return "refused";
     case net::SocketStatus::reset:
