@@ -67,6 +67,9 @@ struct PacketMarks {
   Direction direction = Direction::unknown;
   bool more = false;             // another packet for this queue follows at once (xmit_more)
   CacheOwner payload_owner = 0;  // who wrote the payload last, or read all of it
+  // One more reference to a buffer that its sender keeps (skb_shared): who is done with it only
+  // counts down, and nothing is freed.
+  bool shared = false;
 };
 
 // Who is told when a packet ends: a socket that bounds what it has on its way (skb->destructor).

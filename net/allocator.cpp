@@ -16,7 +16,7 @@ core::PacketPtr Allocator::allocate(core::Origin origin, std::size_t buffer_byte
 
 void Allocator::let_go_of_owner(core::Packet& packet) {
   sched::Cpu& cpu = environment_.scheduler.cpu();
-  cpu.charge(Work::packet_free);
+  if (!packet.shared) cpu.charge(Work::packet_free);
   if (!packet.has_owner()) return;
   cpu.settle();
   packet.orphan();

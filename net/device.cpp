@@ -106,6 +106,40 @@ bool Device::transmit_past_qdisc(PacketPtr packet) {
   return sent;
 }
 
+Device::Burst Device::transmit_burst(core::PacketQueue& burst) {
+  const sched::BottomHalvesOff exclude(stack_.cpu());
+  Burst done;
+  if (burst.empty()) return done;
+  if (!transmitting_) {
+    done.dropped = burst.size();
+    figures_.tx_dropped += done.dropped;
+    while (PacketPtr packet = burst.pop())
+      stack_.allocator().drop(std::move(packet), DropReason::dev_ready);
+    return done;
+  }
+  TxQueue& queue = choose_queue(*burst.front());
+  stack_.cpu().charge(Work::lock);
+  stack_.cpu().settle();
+  if (queue.running_ || queue.stopped_) return done;
+  queue.running_ = true;
+  while (!queue.stopped_ && !burst.empty()) {
+    PacketPtr packet = burst.pop();
+    packet->more = !burst.empty();
+    stack_.cpu().charge(Work::driver_transmit);
+    stack_.cpu().settle();
+    const Transmit answer = hand_over(packet, queue);
+    if (answer == Transmit::busy) {
+      burst.push_front(std::move(packet));
+      break;
+    }
+    ++(answer == Transmit::ok ? done.sent : done.dropped);
+    stack_.cpu().settle();
+  }
+  if (queue.waiting() != 0) queue.run_owned();
+  queue.let_go();
+  return done;
+}
+
 // netdev_core_pick_tx: by flow, so that a flow stays in order, unless the driver knows better.
 TxQueue& Device::choose_queue(core::Packet& packet) {
   if (queues_.size() == 1) [[likely]]

@@ -119,6 +119,14 @@ class Device {
   // dev_direct_xmit, for packet sockets: past the queueing discipline and unseen by taps. A stopped
   // queue is a drop.
   bool transmit_past_qdisc(core::PacketPtr packet);
+  // What pktgen does in its mode start_xmit: past the queueing discipline, unseen by taps and
+  // whatever the queue's limit says (BQL), under one hold of the queue, all but the last with the
+  // promise of more. Frames must be such as the driver takes as they are. A queue that is stopped
+  // or somebody else's takes nothing; what the driver did not take stays in `burst`.
+  struct Burst {
+    std::size_t sent = 0, dropped = 0;  // by the driver, or because the device was closed
+  };
+  Burst transmit_burst(core::PacketQueue& burst);
   // ethtool -K gro: on unless switched off. Merged frames are what a bridge or a protocol wants,
   // and not what somebody does who counts frames.
   void set_receive_offload(bool on) { receive_offload_ = on; }

@@ -26,8 +26,11 @@ void Allocator::free_transmitted(core::PacketBatch& sent) {
   if (sent.empty()) return;
   sched::Cpu& cpu = environment_.scheduler.cpu();
   const auto count = static_cast<std::int64_t>(sent.size());
+  std::int64_t freed = 0;
+  for (const core::Packet& packet : sent)
+    freed += packet.shared ? 0 : 1;
   cpu.charge(Work::driver_clean, count);
-  cpu.charge(Work::packet_free, count);
+  if (freed != 0) cpu.charge(Work::packet_free, freed);
   while (!sent.empty()) {
     cpu.settle();  // an owner may wake a thread
     core::consume(sent.take_front());

@@ -26,6 +26,17 @@ struct FlowResult {
   std::uint64_t out_of_order = 0;  // arrived behind a later one
 };
 
+// What pktgen reports; its times are disjoint, the rest of `total` is its own loop.
+struct PktgenFigures {
+  std::size_t frame_bytes = 0;
+  std::uint64_t packets = 0;  // that the device took
+  std::uint64_t errors = 0;   // that it, or its queueing discipline, dropped
+  core::Nanos total{0};       // to the end of the last buffer's last reference
+  core::Nanos idle{0};        // waiting: for a place in the ring, for a delay, for the last reference
+  core::Nanos alloc{0};       // making and filling buffers, and whatever interrupted that
+  core::Nanos transmit{0};    // in the device's transmit path, likewise
+};
+
 struct Outcome {
   std::vector<FlowResult> flows;
   // The measured span: after the warm-up, and of a workload that was cut short only as far as it
@@ -37,6 +48,7 @@ struct Outcome {
   std::optional<std::uint64_t> calls;         // system calls made by a syscall workload
   core::Nanos call_time{0};                   // ... and the time they took together
   std::optional<std::uint64_t> connections;   // TCP connections that opened, in the whole run
+  std::optional<PktgenFigures> pktgen;        // of that workload
   std::optional<core::Nanos>
       longest_silence;          // between two deliveries, ends of the window included
   core::Instant finished_at{};  // when its last thread ended; if they have not, the first instant

@@ -1,6 +1,7 @@
 #include "app/builder/workload_factory.hpp"
 
 #include "workloads/ping.hpp"
+#include "workloads/pktgen.hpp"
 #include "workloads/replay.hpp"
 #include "workloads/system_calls.hpp"
 #include "workloads/tcp_request_response.hpp"
@@ -115,6 +116,28 @@ struct Factory {
                                 .count = options.count,
                                 .interval = options.interval};
     return MadeWorkload{std::make_unique<workloads::Ping>(*from, to->address, made), {}};
+  }
+
+  core::Result<MadeWorkload> operator()(const PktgenWorkload& options) const {
+    auto from = place(options.from, options.from_cpu);
+    if (!from) return from.error();
+    auto to = place(options.to, std::nullopt);
+    if (!to) return to.error();
+    workloads::PktgenOptions made{
+        .count = static_cast<std::uint64_t>(options.count),
+        .frame_bytes = options.size.count(),
+        .clone_skb = static_cast<std::uint64_t>(options.clone_skb),
+        .burst = static_cast<std::size_t>(options.burst),
+        .delay = options.delay,
+        .mode = options.mode == PktgenMode::queue_xmit ? workloads::PktgenMode::queue_xmit
+                                                       : workloads::PktgenMode::start_xmit,
+    };
+    // `place` has seen to it that they are there.
+    net::Device& near = hardware.device(*addressed_device(options.from.index));
+    net::Device& far = hardware.device(*addressed_device(options.to.index));
+    return MadeWorkload{std::make_unique<workloads::Pktgen>(workloads::Pktgen::End{*from, near},
+                                                            workloads::Pktgen::End{*to, far}, made),
+                        {}};
   }
 
   core::Result<MadeWorkload> operator()(const SyscallWorkload& options) const {

@@ -52,6 +52,8 @@ Counters Counters::read(RunWorld& run) {
   }
   for (const host::charged::PacketIo& port : run.hardware().ports())
     counters.port += port.figures();
+  for (host::sim::Nic& card : run.hardware().cards())
+    counters.doorbells += card.figures().tx_doorbells;
   counters.ledger = run.world().packets().close();
   counters.busy = BusyTimes::read(run);
   return counters;

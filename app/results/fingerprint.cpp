@@ -41,6 +41,13 @@ void add_outcome(Collection& all, const workloads::Outcome& outcome) {
   all.add("calls", outcome.calls.value_or(0));
   all.add("call_time_ns", outcome.call_time);
   all.add("finished_at_ns", core::nanos_since_start(outcome.finished_at));
+  if (outcome.pktgen) {
+    all.add("pktgen packets", outcome.pktgen->packets);
+    all.add("pktgen errors", outcome.pktgen->errors);
+    all.add("pktgen idle_ns", outcome.pktgen->idle);
+    all.add("pktgen alloc_ns", outcome.pktgen->alloc);
+    all.add("pktgen transmit_ns", outcome.pktgen->transmit);
+  }
   if (!outcome.latency) return;
   outcome.latency->for_each([&](std::uint64_t highest, std::uint64_t count) {
     all.add(fmt::format("latency[{}]", highest), count);

@@ -62,6 +62,20 @@ void add_traffic(Summary& summary) {
   summary.set("latency_max_ns", latency.max());
 }
 
+void add_pktgen(Summary& summary, const workloads::PktgenFigures& pktgen) {
+  const auto total = static_cast<double>(pktgen.total.count());
+  const auto packets = static_cast<double>(pktgen.packets);
+  const std::uint64_t doorbells = summary.after.doorbells - summary.before.doorbells;
+  summary.set("errors", pktgen.errors);
+  summary.set("alloc_ns", pktgen.alloc);
+  summary.set("transmit_ns", pktgen.transmit);
+  summary.set("idle_ns", pktgen.idle);
+  summary.set_ratio("alloc_percent", static_cast<double>(pktgen.alloc.count()) * 100.0, total);
+  summary.set_ratio("ns_per_packet", total, packets);
+  summary.set("doorbells", doorbells);
+  summary.set_ratio("packets_per_doorbell", packets, static_cast<double>(doorbells));
+}
+
 void add_port(Summary& summary) {
   const host::charged::PortFigures& port = summary.after.port;
   const host::charged::PortFigures& was = summary.before.port;
@@ -164,6 +178,7 @@ RunResult summarise(RunWorld& run, const Counters& before, const Counters& after
   summary.result.warning = run.warning();
   if (!summary.result.finished) summary.result.waiting = run.world().blocked_threads();
   add_traffic(summary);
+  if (summary.result.outcome.pktgen) add_pktgen(summary, *summary.result.outcome.pktgen);
   add_port(summary);
   std::uint64_t interrupts = 0;
   for (std::size_t machine = 0; machine < machine_names.size(); ++machine)

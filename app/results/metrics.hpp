@@ -29,6 +29,7 @@ struct Counters {
   std::uint64_t time_squeeze = 0;
   std::uint64_t tcp_timeouts = 0, tcp_retransmits = 0;  // TCPTimeouts, RetransSegs
   std::uint64_t polls = 0, poll_packets = 0;  // NAPI polls of device drivers that did work
+  std::uint64_t doorbells = 0;                // that cards were told of packets to send by
   host::charged::PortFigures port;            // of all guest ports together
   core::Balance ledger;
   BusyTimes busy;

@@ -10,6 +10,7 @@
 #include "app/results/layout.hpp"
 #include "app/results/output.hpp"
 #include "app/version.hpp"
+#include "workloads/pktgen.hpp"
 
 namespace tapestry::app {
 
@@ -82,6 +83,14 @@ std::vector<FigureColumn> columns_of(const Block& block) {
   std::vector<FigureColumn> columns;
   if (block.has("call_mean_ns")) {
     columns.push_back(column("per call", 10, metric("call_mean_ns", layout::nanoseconds)));
+    columns.push_back(column("irqs", 5, metric("interrupts", layout::scaled)));
+    return columns;
+  }
+  if (block.has("ns_per_packet")) {
+    columns.push_back(column("pkt/s", 6, metric("packets_per_second", layout::scaled)));
+    columns.push_back(column("per pkt", 8, metric("ns_per_packet", layout::nanoseconds)));
+    columns.push_back(column("alloc%", 6, metric("alloc_percent", layout::tenths)));
+    columns.push_back(column("pkt/bell", 8, metric("packets_per_doorbell", layout::tenths)));
     columns.push_back(column("irqs", 5, metric("interrupts", layout::scaled)));
     return columns;
   }
@@ -198,6 +207,17 @@ std::string published_block(const ScenarioFile& file, const RunReport& report) {
   return text;
 }
 
+// As pktgen shows it.
+std::string pktgen_block(const RunReport& report) {
+  std::string text;
+  for (const RunResult& result : report.results) {
+    if (!result.outcome.pktgen) continue;
+    text += layout::wrapped(name_of(result), "  ");
+    text += workloads::pktgen_result(*result.outcome.pktgen);
+  }
+  return text.empty() ? text : "\npktgen\n" + text;
+}
+
 // What the figures above are not: whole.
 std::string endings_block(const RunReport& report) {
   std::string text;
@@ -230,8 +250,8 @@ std::string print_table(const ScenarioFile& file, const RunReport& report,
   std::string text = layout::wrapped(file.title, "");
   for (const std::string& workload : workloads_of(report))
     text += workload_block(Block(report, workload));
-  text += cpu_block(report) + binding_block(report) + drops_block(report) +
-          published_block(file, report);
+  text += pktgen_block(report) + cpu_block(report) + binding_block(report);
+  text += drops_block(report) + published_block(file, report);
   text += endings_block(report) + expectations_block(judged);
   const Scenario& scenario = file.variants.front();
   text += "\n" + layout::wrapped(provenance.scenario, "");

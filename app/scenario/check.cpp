@@ -319,6 +319,21 @@ class Checker {
     check_cpu(syscall.cpu, syscall.on, "workloads." + workload.name + ".cpu");
   }
 
+  void check_workload(const Workload& workload, const PktgenWorkload& pktgen) {
+    check_path(pktgen.from, pktgen.to);
+    check_cpu(pktgen.from_cpu, pktgen.from, "workloads." + workload.name + ".from-cpu");
+    for (const Device& device : scenario_.devices) {
+      if (device.machine.name != pktgen.from.name || !device.address) continue;
+      const auto most = static_cast<std::size_t>(device.mtu) + 14;
+      if (pktgen.size.count() > most)
+        report(workload.at,
+               "workloads." + workload.name + ".size: " + std::to_string(pktgen.size.count()) +
+                   " bytes are more than the MTU of " + device.name + " and its header",
+               "at most " + std::to_string(most) + "B");
+      break;
+    }
+  }
+
   void check_workload(const Workload& workload, const PingWorkload& ping) {
     check_path(ping.from, ping.to);
     check_cpu(ping.from_cpu, ping.from, "workloads." + workload.name + ".from-cpu");

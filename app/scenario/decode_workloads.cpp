@@ -51,7 +51,8 @@ constexpr std::array<DecodeWorkload, kWorkloadKinds.size()> kWorkloadDecoders = 
     decode_workload_kind<TcpStreamWorkload>,
     decode_workload_kind<TcpMaertsWorkload>,
     decode_workload_kind<TcpRequestResponseWorkload>,
-    decode_workload_kind<TcpConnectWorkload>};
+    decode_workload_kind<TcpConnectWorkload>,
+    decode_workload_kind<PktgenWorkload>};
 
 }  // namespace
 

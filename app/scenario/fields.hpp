@@ -38,6 +38,10 @@ struct Words<TcpProgram> {
   static constexpr std::array<std::string_view, 2> kWords = {"netperf", "iperf3"};
 };
 template <>
+struct Words<PktgenMode> {
+  static constexpr std::array<std::string_view, 2> kWords = {"start-xmit", "queue-xmit"};
+};
+template <>
 struct Words<ReplayTiming> {
   static constexpr std::array<std::string_view, 3> kWords = {"original", "scaled", "fixed"};
 };
@@ -70,7 +74,7 @@ inline constexpr std::array<KindHelp, 7> kDeviceKinds = {{
     {"lkl-virtio", "LKL's virtio network device on a tap, in the guest's own process"},
 }};
 
-inline constexpr std::array<KindHelp, 9> kWorkloadKinds = {{
+inline constexpr std::array<KindHelp, 10> kWorkloadKinds = {{
     {"replay", "sends the frames of a capture, each from the side that sent it"},
     {"udp-stream", "sends UDP datagrams one way"},
     {"udp-rr", "UDP requests and responses in turn, one outstanding per session"},
@@ -80,6 +84,8 @@ inline constexpr std::array<KindHelp, 9> kWorkloadKinds = {{
     {"tcp-maerts", "the same towards the one who asks: netperf's TCP_MAERTS"},
     {"tcp-rr", "requests and responses in turn on one connection: netperf's TCP_RR"},
     {"tcp-crr", "a connection for each request and response: netperf's TCP_CRR"},
+    {"pktgen",
+     "UDP frames as fast as a device takes them, from a kernel thread: net/core/pktgen.c"},
 }};
 
 // ---- Tables ----
@@ -155,6 +161,8 @@ template <>
 const Fields<TcpRequestResponseWorkload>& kind_fields<TcpRequestResponseWorkload>();
 template <>
 const Fields<TcpConnectWorkload>& kind_fields<TcpConnectWorkload>();
+template <>
+const Fields<PktgenWorkload>& kind_fields<PktgenWorkload>();
 
 // The attribute that selects the kind: `kind` of devices and workloads, `platform` of machines.
 template <std::size_t count>

@@ -118,6 +118,7 @@ std::vector<AttributeGroup> all_groups() {
       workload_group<TcpMaertsWorkload>(6),
       workload_group<TcpRequestResponseWorkload>(7),
       workload_group<TcpConnectWorkload>(8),
+      workload_group<PktgenWorkload>(9),
       group("captures", "captures[N]", "where frames can be captured", capture_fields()),
       group("published", "published[N]", "a figure that somebody measured on the real thing",
             published_fields()),

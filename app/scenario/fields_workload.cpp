@@ -234,4 +234,40 @@ const Fields<TcpConnectWorkload>& kind_fields<TcpConnectWorkload>() {
   return fields;
 }
 
+template <>
+const Fields<PktgenWorkload>& kind_fields<PktgenWorkload>() {
+  static const Fields<PktgenWorkload> fields = {
+      field("from", &PktgenWorkload::from, {.required = true, .help = "the machine that sends"}),
+      field("to", &PktgenWorkload::to,
+            {.required = true, .help = "the machine that frames are for, and end at"}),
+      field("mode", &PktgenWorkload::mode,
+            {.assumed = "start-xmit",
+             .help = "start-xmit: straight to the driver; queue-xmit: through the queueing "
+                     "discipline, which ends a burst's promise of more"}),
+      field("count", &PktgenWorkload::count,
+            {.assumed = "1000", .low = "1", .high = "100000000", .help = "frames"}),
+      field("size", &PktgenWorkload::size,
+            {.assumed = "60B",
+             .low = "58B",
+             .high = "65535B",
+             .help = "of a frame, without check sequence"}),
+      field("clone-skb", &PktgenWorkload::clone_skb,
+            {.assumed = "0",
+             .low = "0",
+             .high = "1000000",
+             .help = "times that a buffer is sent before the next is made; 0 as 1"}),
+      field(
+          "burst", &PktgenWorkload::burst,
+          {.assumed = "1",
+           .low = "1",
+           .high = "1024",
+           .help = "references to the buffer that are handed over together, all but the last with "
+                   "the promise of more"}),
+      field("delay", &PktgenWorkload::delay,
+            {.assumed = "0us", .high = "1s", .help = "from one hand-over to the next"}),
+      cpu_field("from-cpu", &PktgenWorkload::from_cpu, "the sending thread"),
+  };
+  return fields;
+}
+
 }  // namespace tapestry::app

@@ -285,10 +285,24 @@ struct TcpTransactionWorkload {
 using TcpRequestResponseWorkload = TcpTransactionWorkload<false>;
 using TcpConnectWorkload = TcpTransactionWorkload<true>;
 
+enum class PktgenMode : std::uint8_t { start_xmit, queue_xmit };
+
+struct PktgenWorkload {  // frames as fast as a device takes them, from a kernel thread
+  Reference<Machine> from;
+  Reference<Machine> to;
+  PktgenMode mode = PktgenMode::start_xmit;
+  int count = 0;
+  core::Bytes size;  // of a frame, without check sequence
+  int clone_skb = 0;
+  int burst = 1;
+  core::Nanos delay{};
+  std::optional<int> from_cpu;
+};
+
 using WorkloadKind =
     std::variant<ReplayWorkload, UdpStreamWorkload, UdpRequestResponseWorkload, PingWorkload,
                  SyscallWorkload, TcpStreamWorkload, TcpMaertsWorkload, TcpRequestResponseWorkload,
-                 TcpConnectWorkload>;
+                 TcpConnectWorkload, PktgenWorkload>;
 
 struct Workload {
   std::string name;

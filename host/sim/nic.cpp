@@ -70,6 +70,7 @@ void Nic::transmit_doorbell(std::uint32_t value) {
   TAPESTRY_ASSERT(value - sent_.decided <= sent_.ring.size(), "the doorbell moves forward");
   const core::Instant now = timeline_.now();
   core::Instant done = now;
+  ++figures_.tx_doorbells;
   for (; sent_.decided != value; ++sent_.decided) {
     DescriptorRing::Descriptor& descriptor = sent_.ring.at(sent_.decided);
     const core::Instant departed = send(*descriptor.packet, now);

@@ -69,6 +69,7 @@ class Nic final : public Station {
     std::uint64_t rx_packets = 0, rx_bytes = 0;  // into buffers
     std::uint64_t rx_hw_drop_overruns = 0;       // found no posted buffer
     std::uint64_t tx_packets = 0, tx_bytes = 0;  // frames for the wire, taken up by the doorbell
+    std::uint64_t tx_doorbells = 0;              // written by the driver
     std::uint64_t tx_segmented = 0;              // descriptors that became several frames
     std::uint64_t interrupts = 0;
   };

@@ -95,9 +95,9 @@ void Nic::interrupt() {
 }
 
 int Nic::poll(int budget) {
-  clean_transmitted();
+  const bool cleaned = clean_transmitted();
   const int work = receive(budget);
-  if (work == budget) return work;
+  if (work == budget || !cleaned) return budget;
   if (napi_.complete_done(work)) {
     if (options_.adaptive_moderation && moderation_.update(environment_.jiffies.jiffies()))
       throttle();
@@ -107,18 +107,20 @@ int Nic::poll(int budget) {
   return work;
 }
 
-// An interrupt that came with the unmasking has seen to it already.
+// An interrupt that came with the unmasking has seen to it already. Only frames received are worth
+// it: what has been sent meanwhile has an interrupt of its own to come, after the interval that
+// moderates it, and a poll for every completion is what moderation is there to avoid.
 void Nic::look_again() {
-  const bool work = port_.receive_ring.oldest_is_done() || port_.transmit_ring.oldest_is_done();
-  if (!work || napi_.scheduled()) return;
+  if (!port_.receive_ring.oldest_is_done() || napi_.scheduled()) return;
   line_.mask();
   napi_.schedule();
 }
 
-void Nic::clean_transmitted() {
+// False if as much as one poll may clean was not all.
+bool Nic::clean_transmitted() {
   host::DescriptorRing& ring = port_.transmit_ring;
-  const std::size_t done = ring.done_now(sent_.capacity());
-  if (done == 0) return;
+  const std::size_t done = ring.done_now(kTransmitWork);
+  if (done == 0) return true;
   OnWire sum{0, 0};
   for (std::size_t i = 0; i < done; ++i) {
     core::PacketPtr packet = ring.take_done();
@@ -134,6 +136,7 @@ void Nic::clean_transmitted() {
   net::TxQueue& queue = environment_.device.queue();
   queue.completed(done, sum.bytes);
   if (queue.stopped() && ring.unused() >= ring.size() / 4) queue.wake();
+  return done < kTransmitWork;
 }
 
 int Nic::receive(int budget) {

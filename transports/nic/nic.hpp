@@ -2,9 +2,10 @@
 // NAPI.
 //
 // Transmit: fill a descriptor, ring unless more is promised. Interrupt: mask the line, schedule the
-// poll. Poll: clean what was sent (that never counts), receive up to the budget, give buffers back
-// on the way; with less than a budget done, complete, unmask, and look at both rings once more,
-// since what came between the last look and the unmasking may never interrupt again.
+// poll. Poll: clean what was sent (not counted, but more of it than one poll may clean means to be
+// polled again), receive up to the budget, give buffers back on the way; with less than a budget
+// done, complete, unmask, and look at the receive ring once more, so that what came between the
+// last look and the unmasking need not wait for the interrupt that moderation grants it.
 #pragma once
 
 #include "host/descriptor_ring.hpp"
@@ -27,6 +28,8 @@ class Nic final : public net::Driver, public irq::InterruptHandler, public irq::
   // Buffers per doorbell (E1000_RX_BUFFER_WRITE); in a ring shorter than twice that, half of the
   // ring.
   static constexpr std::size_t kReceiveWrite = 16;
+  // Sent packets that one poll cleans at most (IXGBE_DEFAULT_TX_WORK).
+  static constexpr std::size_t kTransmitWork = 256;
 
   Nic(DriverEnvironment environment, host::NicPort port, NicOptions options);
 
@@ -58,7 +61,7 @@ class Nic final : public net::Driver, public irq::InterruptHandler, public irq::
   };
   OnWire on_wire(const core::Packet& packet) const;
   void throttle();
-  void clean_transmitted();
+  bool clean_transmitted();
   int receive(int budget);
   void give_buffers(std::size_t count);
   void look_again();
