@@ -32,9 +32,9 @@ struct PktgenFigures {
   std::uint64_t packets = 0;  // that the device took
   std::uint64_t errors = 0;   // that it, or its queueing discipline, dropped
   core::Nanos total{0};       // to the end of the last buffer's last reference
-  core::Nanos idle{0};        // waiting: for a place in the ring, for a delay, for the last reference
-  core::Nanos alloc{0};       // making and filling buffers, and whatever interrupted that
-  core::Nanos transmit{0};    // in the device's transmit path, likewise
+  core::Nanos idle{0};      // waiting: for a place in the ring, for a delay, for the last reference
+  core::Nanos alloc{0};     // making and filling buffers, and whatever interrupted that
+  core::Nanos transmit{0};  // in the device's transmit path, likewise
 };
 
 struct Outcome {

@@ -59,7 +59,8 @@ std::int64_t metric(const RunResult& result, const std::string& name) {
 }
 
 TEST_CASE("a shipped scenario has one fingerprint, however it is paid and whoever watches") {
-  const auto* name = GENERATE("packets-per-syscall.yaml", "uml-on-this-host.yaml");
+  const auto* name =
+      GENERATE("packets-per-syscall.yaml", "uml-on-this-host.yaml", "pktgen-burst.yaml");
   const ScenarioFile file = load(name);
   const RunReport first = run_scenario(file, {});
   REQUIRE(first.ending == Ending::complete);

@@ -237,7 +237,7 @@ TEST_CASE("A file that is not there is refused by name") {
 }
 
 TEST_CASE("The shipped tables load under their own names") {
-  for (const char* name : {"epyc-guest", "xeon-2018", "zero"})
+  for (const char* name : {"epyc-guest", "xeon-2018", "xeon-2014", "zero"})
     CHECK(shipped_cost_table(name).name() == name);
 }
 

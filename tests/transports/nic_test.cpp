@@ -96,6 +96,82 @@ TEST_CASE("An event at any nanosecond around the card's re-arm is handled, with 
   CHECK(lost == 0);
 }
 
+TEST_CASE(
+    "What leaves around the end of a poll waits for the interrupt that moderation grants it") {
+  const auto mode = GENERATE(from_range(kSettleModes));
+  const auto polls_with_second_at = [&](std::int64_t second_ns, std::int64_t& first_poll_over_ns) {
+    CardBench bench(mode);
+    int polls = 0;
+    const core::ProbeHandle handle =
+        bench.machine.napi.on_poll.watch([&](const irq::Napi&, const sched::Cpu&, int, int) {
+          if (bench.world.now_ns() < 1'000'000) return;
+          if (polls++ == 0) first_poll_over_ns = bench.world.now_ns();
+        });
+    bench.process([&] { bench.send(1, 2); });
+    bench.world.at(1'000'000, [&] { bench.card.frames_leave(1); });
+    bench.world.at(second_ns, [&] { bench.card.frames_leave_silently(1); });
+    bench.world.at(2'000'000, [&] { bench.driver.line().raise(); });
+    bench.world.run();
+    CHECK(bench.card.transmit_ring.used() == 0);
+    return polls;
+  };
+  std::int64_t over_ns = 0;
+  REQUIRE(polls_with_second_at(1'500'000, over_ns) == 2);
+  const std::int64_t first_poll_over_ns = over_ns;
+  int early = 0;
+  for (std::int64_t at = first_poll_over_ns - 400; at <= first_poll_over_ns + 200; ++at)
+    early += polls_with_second_at(at, over_ns) == 2 ? 0 : 1;
+  CHECK(early == 0);
+}
+
+TEST_CASE("More than one poll may clean is cleaned by the next, without another interrupt") {
+  struct Row {
+    std::uint32_t sent;
+    const char* polls;
+  };
+  const auto row = GENERATE(values<Row>({{255, "0"}, {256, "64 0"}, {257, "64 0"}, {511, "64 0"}}));
+  const auto mode = GENERATE(from_range(kSettleModes));
+  CardBench bench(mode, {.transmit = 512});
+  PollLog polls(bench.machine);
+  bench.process([&] { bench.send(1, row.sent); });
+  bench.world.at(1'000'000, [&] { bench.card.frames_leave(row.sent); });
+  bench.world.run();
+  CHECK(polls.text == row.polls);
+  CHECK(bench.driver.line().delivered() == 1);
+  CHECK(bench.card.transmit_ring.used() == 0);
+}
+
+TEST_CASE(
+    "A burst goes past the discipline, rings once, and what a full ring refuses stays behind") {
+  struct Row {
+    std::uint32_t burst;
+    std::size_t sent;
+    std::uint64_t rings;
+  };
+  const auto row = GENERATE(values<Row>({{1, 1, 1}, {8, 8, 1}, {16, 16, 1}, {20, 16, 1}}));
+  const auto mode = GENERATE(from_range(kSettleModes));
+  CardBench bench(mode, {.transmit = 16});
+  bench.process([&] {
+    core::PacketQueue burst(row.burst);
+    for (std::uint32_t number = 1; number <= row.burst; ++number)
+      CHECK(burst.push(make_frame(bench.world.packets, number)));
+    const net::Device::Burst done = bench.device.transmit_burst(burst);
+    CHECK(done.sent == row.sent);
+    CHECK(done.dropped == 0);
+    CHECK(burst.size() == row.burst - row.sent);
+    CHECK(bench.device.transmit_burst(burst).sent == 0);  // stopped, or nothing left
+    while (core::PacketPtr left = burst.pop())
+      core::consume(std::move(left));
+  });
+  bench.world.at(1'000'000, [&] { bench.card.frames_leave(16); });
+  bench.world.run();
+  CHECK(bench.card.sent == from_to(1, static_cast<std::uint32_t>(row.sent)));
+  CHECK(bench.transmit_doorbell.rings() == row.rings);
+  CHECK(bench.device.figures().tx_packets == row.sent);
+  CHECK(bench.device.figures().tx_dropped == 0);
+  CHECK(ledger_is_closed(bench.world));
+}
+
 TEST_CASE("A train rings the card once, and every packet alone rings it too") {
   struct Row {
     std::uint32_t frames;

@@ -64,8 +64,8 @@ ScenarioFile shipped(const std::string& name) {
 }  // namespace
 
 TEST_CASE("the JSON of every shipped scenario is valid by the schema that ships", "[app][schema]") {
-  const std::string name =
-      GENERATE(as<std::string>{}, "packets-per-syscall.yaml", "uml-on-this-host.yaml");
+  const std::string name = GENERATE(as<std::string>{}, "packets-per-syscall.yaml",
+                                    "uml-on-this-host.yaml", "pktgen-burst.yaml");
   const nlohmann::json document = printed(shipped(name), {});
   CHECK(faults_of(document) == std::vector<std::string>{});
   CHECK_FALSE(document["results"].empty());
@@ -138,7 +138,8 @@ TEST_CASE("the schema, the list of metrics and what runs report are the same met
     });
   };
   std::set<std::string> reported;
-  for (const char* name : {"packets-per-syscall.yaml", "uml-on-this-host.yaml"})
+  for (const char* name :
+       {"packets-per-syscall.yaml", "uml-on-this-host.yaml", "pktgen-burst.yaml"})
     for (const RunResult& result : run_scenario(shipped(name), {}).results)
       for (const auto& [metric, value] : result.metrics)
         if (!is_of_machine(metric)) reported.insert(metric);

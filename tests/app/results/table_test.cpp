@@ -72,7 +72,8 @@ std::string table(const RunReport& report) {
 }  // namespace
 
 TEST_CASE("the table of a shipped scenario is the one that was looked at", "[app][golden]") {
-  const std::string name = GENERATE(as<std::string>{}, "packets-per-syscall", "uml-on-this-host");
+  const std::string name =
+      GENERATE(as<std::string>{}, "packets-per-syscall", "uml-on-this-host", "pktgen-burst");
   const ScenarioFile file = load(kRoot + "/scenarios/" + name + ".yaml");
   const RunReport report = run_scenario(file, {});
   std::string text = print_table(file, report, judge_all(file, report),
