@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "irq/controller.hpp"
+#include "irq/napi.hpp"
 
 namespace tapestry::irq {
 
@@ -46,6 +47,7 @@ void IrqLine::unmask() {
   sched::Cpu& cpu = controller_.scheduler().cpu();
   cpu.charge(sched::Work::interrupt_mask);
   cpu.settle();
+  if (napi_ != nullptr) napi_->line_unmasked();
   masked_ = false;
   timeline().tell(core::Happening::line_unmasked, subject_, pending() ? 1 : 0);
   if (!deliverable()) return;

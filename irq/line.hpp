@@ -15,6 +15,7 @@
 namespace tapestry::irq {
 
 class InterruptController;
+class Napi;
 
 enum class Trigger : std::uint8_t { edge, level };
 
@@ -54,6 +55,7 @@ class IrqLine {
 
  private:
   friend class InterruptController;
+  friend class Napi;
   IrqLine(InterruptController& controller, std::size_t number, std::string name, Trigger trigger,
           InterruptHandler& handler);
   core::Timeline& timeline() const;
@@ -64,6 +66,7 @@ class IrqLine {
   std::string name_;
   Trigger trigger_;
   InterruptHandler& handler_;
+  const Napi* napi_ = nullptr;  // whose driver masks it, as far as known
   std::size_t affinity_ = 0;
   bool masked_ = false;
   bool pending_ = false;     // edge latch

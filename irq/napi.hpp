@@ -8,24 +8,31 @@
 //   - budget 0 reclaims transmissions and must not receive
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "core/batch_sizes.hpp"
 #include "core/probe.hpp"
 #include "irq/softirq.hpp"
 
 namespace tapestry::irq {
 
+class IrqLine;
+class NapiCheck;
 class NapiCore;
+enum class NapiRule : std::uint8_t;
 
 class NapiPoller {
  public:
   virtual ~NapiPoller() = default;
   // Returns the number of packets received, 0 .. budget.
   virtual int poll(int budget) = 0;
+  // Whether its device has frames that a poll would find. For NapiCheck, when all is quiet.
+  virtual bool frames_wait() const { return false; }
 };
 
 // What the layer above keeps for an instance: packets that wait for more of their kind. Goes with
@@ -34,6 +41,15 @@ class NapiReceiveState {
  public:
   virtual ~NapiReceiveState() = default;
 };
+
+// Why a poll ended.
+enum class PollEnd : std::uint8_t {
+  ring_empty,  // less than a budget was there, and the instance completed
+  budget,      // all of it was used: polled again
+  missed,      // as ring_empty, but something was scheduled meanwhile: polled again
+  count_
+};
+inline constexpr std::size_t kPollEnds = static_cast<std::size_t>(PollEnd::count_);
 
 class Napi {
  public:
@@ -54,6 +70,8 @@ class Napi {
   void enable();
   // Waits, in a thread, until nobody owns it; harmless when disabled already.
   void disable();
+  // netif_napi_set_irq: the line that its driver masks while it polls. Known to NapiCheck only.
+  void set_irq(IrqLine& line);
   bool enabled() const { return !disabled_; }
   bool scheduled() const { return scheduled_; }
   bool missed() const { return missed_; }
@@ -67,6 +85,9 @@ class Napi {
     std::uint64_t empty_polls = 0;
     std::uint64_t completions = 0;
     std::uint64_t missed = 0;  // completions refused because of MISSED
+    core::BatchSizes sizes;    // packets of each poll
+    std::array<std::uint64_t, kPollEnds> ends{};
+    std::uint64_t ended(PollEnd why) const { return ends[static_cast<std::size_t>(why)]; }
   };
   const Figures& figures() const { return figures_; }
 
@@ -74,8 +95,11 @@ class Napi {
   std::unique_ptr<NapiReceiveState>& receive_state() { return receive_state_; }
 
  private:
+  friend class IrqLine;
   friend class NapiCore;
   void tell(core::Happening happening, std::uint64_t argument = 0) const;
+  void line_unmasked() const;
+  void violates(NapiRule rule, const char* step, core::Instant at) const;
 
   NapiCore& core_;
   std::string name_;
@@ -88,6 +112,9 @@ class Napi {
   bool listed_ = false;       // on a CPU's poll list
   int polls_running_ = 0;     // two, when the next owner begins before the last one has returned
   std::uint64_t let_go_ = 0;  // times that an owner completed it
+  IrqLine* irq_ = nullptr;
+  bool may_unmask_ = true;  // nobody has polled since the last completion
+  core::Instant last_poll_ended_{};
   Figures figures_;
   std::unique_ptr<NapiReceiveState> receive_state_;
   core::SubjectId subject_;
@@ -100,6 +127,7 @@ struct SoftnetFigures {
   std::uint64_t time_squeeze = 0;        // a run ended with work left
   std::uint64_t squeezed_by_budget = 0;  // ... because netdev_budget packets were done
   std::uint64_t squeezed_by_time = 0;    // ... because netdev_budget_usecs had passed
+  core::BatchSizes run_sizes;            // packets of each run, by what its polls returned
 };
 
 struct NapiOptions {
@@ -128,6 +156,11 @@ class NapiCore final : public SoftirqHandler {
   };
   void set_flush_hook(FlushHook hook) { flush_ = hook; }
 
+  // Null, as at first: a broken contract is an assertion, where it is noticed.
+  void set_check(NapiCheck* check) { check_ = check; }
+  // Nothing is left to happen: looks for lines and frames that were forgotten.
+  void check_quiet() const;
+
   // napi:napi_poll: instance, CPU, work, budget.
   core::Probe<const Napi&, const sched::Cpu&, int, int> on_poll;
 
@@ -152,6 +185,8 @@ class NapiCore final : public SoftirqHandler {
   Softirqs& softirqs_;
   NapiOptions options_;
   FlushHook flush_;
+  NapiCheck* check_ = nullptr;
+  std::vector<Napi*> instances_;
   std::vector<std::unique_ptr<PerCpu>> state_;
 };
 

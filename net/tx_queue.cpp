@@ -109,7 +109,9 @@ bool TxQueue::enqueue(PacketPtr packet) {
     (void)batch.push(std::move(packet));
     stack.cpu().charge(Work::qdisc);
     make_transmittable(batch);
-    if (send(batch)) run_owned();
+    RunEnd end = send(batch);
+    if (end == RunEnd::queue_empty) end = run_owned();
+    ended(end);
     let_go();
     return true;
   }
@@ -137,7 +139,7 @@ bool TxQueue::enqueue_to_band(PacketPtr& packet) {
 void TxQueue::run() {
   if (running_) return;  // it will see what we saw
   running_ = true;
-  run_owned();
+  ended(run_owned());
   let_go();
 }
 
@@ -147,20 +149,30 @@ void TxQueue::let_go() {
   if (stopped_ && device_.transmitting_) device_.watch_stopped_queue();
 }
 
+RunEnd TxQueue::why_blocked() const { return stopped_ ? RunEnd::ring_full : RunEnd::byte_limit; }
+
+void TxQueue::ended(RunEnd why) {
+  ++figures_.run_ends[static_cast<std::size_t>(why)];
+  figures_.run_sizes.add(std::exchange(handed_, 0));
+}
+
 // __qdisc_run. Returns settled, with nothing seen since that would be left to do.
-void TxQueue::run_owned() {
+RunEnd TxQueue::run_owned() {
   sched::Cpu& cpu = device_.stack_.cpu();
   int quota = kQuota;
   for (;;) {
     cpu.settle();
-    if (blocked() || waiting() == 0 || !device_.transmitting_) return;
+    if (blocked()) return why_blocked();
+    if (waiting() == 0) return RunEnd::queue_empty;
+    if (!device_.transmitting_) return RunEnd::closed;
     core::PacketQueue batch(waiting());
     quota -= static_cast<int>(dequeue(batch));
-    if (!send(batch)) return;
+    if (const RunEnd end = send(batch); end != RunEnd::queue_empty) return end;
     cpu.settle();
     if (quota <= 0 || cpu.need_resched()) {
-      if (waiting() != 0) schedule();
-      return;
+      if (waiting() == 0) return RunEnd::queue_empty;
+      schedule();
+      return quota <= 0 ? RunEnd::quota : RunEnd::resched;
     }
   }
 }
@@ -198,27 +210,31 @@ void TxQueue::make_transmittable(core::PacketQueue& batch) {
     device_.make_transmittable(batch.pop(), batch);
 }
 
-// sch_direct_xmit: false if packets were put back. Driver and limit may block the queue before any
-// packet; what it costs to go to the driver and find that out is paid all the same.
-bool TxQueue::send(core::PacketQueue& batch) {
+// sch_direct_xmit: why packets were put back; queue_empty if none were. Driver and limit may block
+// the queue before any packet; what it costs to go to the driver and find that out is paid all the
+// same.
+RunEnd TxQueue::send(core::PacketQueue& batch) {
   sched::Cpu& cpu = device_.stack_.cpu();
   for (;;) {
     PacketPtr packet = batch.pop();
-    if (!packet) return true;
+    if (!packet) return RunEnd::queue_empty;
     packet->more = !batch.empty();
     if (!device_.features_.lockless) cpu.charge(Work::driver_transmit);
     cpu.settle();
-    if (blocked() || !offer(packet)) {
+    const bool found_blocked = blocked();
+    if (found_blocked || !offer(packet)) {
+      const RunEnd end = found_blocked ? why_blocked() : RunEnd::busy;
       cpu.settle();
       batch.push_front(std::move(packet));
       requeue(batch);
-      return false;
+      return end;
     }
-    if (batch.empty()) return true;
+    ++handed_;
+    if (batch.empty()) return RunEnd::queue_empty;
     cpu.settle();
     if (blocked()) {
       requeue(batch);
-      return false;
+      return why_blocked();
     }
   }
 }

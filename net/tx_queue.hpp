@@ -10,12 +10,27 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <utility>
 
+#include "core/batch_sizes.hpp"
 #include "core/packet.hpp"
 #include "net/byte_queue_limit.hpp"
 #include "net/device.hpp"
 
 namespace tapestry::net {
+
+// Why a run of a queue ended.
+enum class RunEnd : std::uint8_t {
+  queue_empty,  // nothing waits any more
+  ring_full,    // the driver has stopped the queue
+  byte_limit,   // BQL has
+  busy,         // the driver did not take a packet (NETDEV_TX_BUSY)
+  quota,        // 64 packets were done: NET_TX goes on
+  resched,      // another thread waits for the CPU: likewise
+  closed,       // the device goes down
+  count_
+};
+inline constexpr std::size_t kRunEnds = static_cast<std::size_t>(RunEnd::count_);
 
 class TxQueue {
  public:
@@ -32,7 +47,17 @@ class TxQueue {
   bool stopped() const { return stopped_; }
   // Must the driver ring now? Yes unless more is promised, and yes in any case if no more can come,
   // because the queue was stopped by the driver or by its limit (netif_xmit_stopped).
-  bool must_ring(bool more) const { return !more || stopped_ || limit_stopped_; }
+  // Once for each packet that the driver has put into its ring.
+  bool must_ring(bool more) {
+    ++unrung_;
+    if (more && !blocked()) {
+      ++figures_.promises;
+      return false;
+    }
+    if (more) ++figures_.rings_blocked;
+    figures_.ring_sizes.add(std::exchange(unrung_, 0));
+    return true;
+  }
   // BQL: what the driver queued, and what it found completed.
   void sent(std::uint64_t bytes);
   void completed(std::uint64_t packets, std::uint64_t bytes);
@@ -58,6 +83,11 @@ class TxQueue {
     std::uint64_t stops = 0, wakes = 0;  // netdev-genl qstats tx-stop, tx-wake
     std::uint64_t bulk_dequeues = 0;     // runs that took more than one packet
     std::uint64_t qdisc_drops = 0;
+    std::array<std::uint64_t, kRunEnds> run_ends{};
+    core::BatchSizes run_sizes;       // packets that a run gave to the driver
+    std::uint64_t promises = 0;       // packets without a doorbell, since more were to follow
+    std::uint64_t rings_blocked = 0;  // doorbells in spite of a promise: nothing can follow
+    core::BatchSizes ring_sizes;      // packets to a doorbell
   };
   const Figures& figures() const { return figures_; }
 
@@ -70,10 +100,12 @@ class TxQueue {
   bool enqueue_to_band(core::PacketPtr& packet);
   std::size_t dequeue(core::PacketQueue& batch);
   void make_transmittable(core::PacketQueue& batch);
-  bool send(core::PacketQueue& batch);
+  RunEnd send(core::PacketQueue& batch);
   bool offer(core::PacketPtr& packet);
   void requeue(core::PacketQueue& batch);
-  void run_owned();
+  RunEnd run_owned();
+  RunEnd why_blocked() const;
+  void ended(RunEnd why);
   void let_go();
   void schedule();
 
@@ -89,6 +121,9 @@ class TxQueue {
   bool running_ = false;        // somebody runs it
   bool scheduled_ = false;      // on a CPU's list for NET_TX
   core::Instant stopped_since_{};
+  std::uint64_t unrung_ =
+      0;  // packets that the driver has put into its ring since the last doorbell
+  std::uint64_t handed_ = 0;  // packets that the present run gave to the driver
   Figures figures_;
   core::SubjectId subject_;
 };

@@ -107,6 +107,7 @@ void Hardware::wire(std::size_t index, const NicDevice& nic) {
                              .receive_checksum = offload,
                              .segmentation = nic.tso,
                              .gro = nic.gro,
+                             .napi = nic.napi,
                              .adaptive_moderation = nic.adaptive_rx});
   card.set_line(driver->line());
   const std::size_t link = nic.link.index;

@@ -77,6 +77,7 @@ RunWorld::RunWorld(const Scenario& scenario, const Workload& workload, const Cos
       if (machines_[i] != nullptr || (machine.host && machines_[machine.host->index] == nullptr))
         continue;
       machines_[i] = &world_.add_machine(machine_options(machine, machines_), *costs[i]);
+      if (options.check_napi) machines_[i]->napi().set_check(&napi_check_);
       ++built;
     }
   }

@@ -13,6 +13,7 @@
 #include "app/builder/workload_factory.hpp"
 #include "app/scenario/scenario.hpp"
 #include "core/result.hpp"
+#include "irq/napi_check.hpp"
 #include "kernel/world.hpp"
 #include "sched/cost_table.hpp"
 
@@ -20,6 +21,7 @@ namespace tapestry::app {
 
 struct RunWorldOptions {
   sched::SettleMode settle_mode = sched::SettleMode::seams;
+  bool check_napi = false;  // the NAPI contract is watched
 };
 
 using CostTables = std::vector<const sched::CostTable*>;
@@ -42,6 +44,7 @@ class RunWorld {
   kernel::World& world() { return world_; }
   workloads::Workload& workload() { return *made_.workload; }
   const std::string& warning() const { return made_.warning; }
+  const irq::NapiCheck& napi_check() const { return napi_check_; }
   Hardware& hardware() { return *hardware_; }
   const std::vector<kernel::Machine*>& machines() const { return machines_; }
   core::Instant origin() const { return origin_; }
@@ -53,6 +56,7 @@ class RunWorld {
 
   const Scenario& scenario_;
   const Workload& options_;
+  irq::NapiCheck napi_check_;
   kernel::World world_;
   std::vector<kernel::Machine*> machines_;
   std::unique_ptr<Hardware> hardware_;

@@ -104,6 +104,8 @@ CLI::App* add_run_command(CLI::App& app, Options& options) {
   run->add_option("--trace-window", options.trace_window,
                   "FROM..TO: only this part of the world's time, as in 1ms..3ms")
       ->needs(trace);
+  run->add_flag("--check-napi", options.run.runner.check_napi,
+                "judge every driver by the NAPI contract; exit code 1 if one breaks it");
   run->add_flag("--profile", options.run.profile,
                 "also print where CPU time went, as perf top does");
   run->add_option("--folded", options.run.folded,

@@ -101,6 +101,27 @@ void add_port(Summary& summary) {
   }
 }
 
+// Of frames that came in from a wire or a host.
+void add_interrupts(Summary& summary, std::uint64_t interrupts) {
+  summary.set("interrupts", interrupts);
+  const auto frames = static_cast<double>(summary.after.wire_packets - summary.before.wire_packets);
+  summary.set_ratio("packets_per_interrupt", frames, static_cast<double>(interrupts));
+  summary.set_ratio("interrupts_per_packet", static_cast<double>(interrupts), frames);
+}
+
+void add_softirqs(Summary& summary, std::size_t machine, const std::string& name) {
+  const auto since = [&](const std::vector<std::uint64_t> Counters::*counter) {
+    return (summary.after.*counter)[machine] - (summary.before.*counter)[machine];
+  };
+  summary.set(name + "_softnet_processed", since(&Counters::softnet_processed));
+  summary.set(name + "_softnet_dropped", since(&Counters::softnet_dropped));
+  const sched::Usage usage = summary.after.usage[machine] - summary.before.usage[machine];
+  const core::Nanos in_thread =
+      summary.after.ksoftirqd[machine] - summary.before.ksoftirqd[machine];
+  summary.set_ratio(name + "_ksoftirqd_percent", static_cast<double>(in_thread.count()) * 100.0,
+                    static_cast<double>(usage.of(ContextKind::softirq).count()));
+}
+
 void add_machine(Summary& summary, std::size_t machine, const std::string& name,
                  double elapsed_ns) {
   if (elapsed_ns <= 0) return;
@@ -183,9 +204,12 @@ RunResult summarise(RunWorld& run, const Counters& before, const Counters& after
   std::uint64_t interrupts = 0;
   for (std::size_t machine = 0; machine < machine_names.size(); ++machine)
     interrupts += after.interrupts[machine] - before.interrupts[machine];
-  summary.set("interrupts", interrupts);
+  add_interrupts(summary, interrupts);
   summary.set("context_switches", after.context_switches - before.context_switches);
   summary.set("time_squeeze", after.time_squeeze - before.time_squeeze);
+  summary.set("squeezed_by_budget", after.squeezed_by_budget - before.squeezed_by_budget);
+  summary.set("squeezed_by_time", after.squeezed_by_time - before.squeezed_by_time);
+  summary.result.batches = batches_between(before.batches, after.batches);
   if (summary.result.outcome.connections) {
     summary.set("tcp_timeouts", after.tcp_timeouts - before.tcp_timeouts);
     summary.set("tcp_retransmits", after.tcp_retransmits - before.tcp_retransmits);
@@ -198,6 +222,8 @@ RunResult summarise(RunWorld& run, const Counters& before, const Counters& after
   add_usage(summary, run);
   for (std::size_t machine = 0; machine < machine_names.size(); ++machine)
     add_machine(summary, machine, machine_names[machine], elapsed_ns);
+  for (std::size_t machine = 0; machine < machine_names.size(); ++machine)
+    add_softirqs(summary, machine, machine_names[machine]);
   summary.result.counters = collect(run, summary.result, after);
   summary.result.fingerprint = fingerprint_of(summary.result.counters);
   return std::move(summary.result);

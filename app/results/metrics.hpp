@@ -14,10 +14,18 @@
 #include "app/builder/run_world.hpp"
 #include "app/results/binding.hpp"
 #include "app/scenario/expectation.hpp"
+#include "core/batch_sizes.hpp"
 #include "core/ledger.hpp"
 #include "sched/context.hpp"
 
 namespace tapestry::app {
+
+// One place where packets are handled in batches: how large they were, and why each ended.
+struct Batches {
+  std::string where;  // "server.eth0 poll"
+  core::BatchSizes sizes;
+  std::vector<std::pair<std::string, std::uint64_t>> ends;  // all of its reasons
+};
 
 // Counters of a world at one instant.
 struct Counters {
@@ -27,12 +35,17 @@ struct Counters {
   std::vector<std::uint64_t> interrupts;    // likewise: device interrupts handled
   std::uint64_t context_switches = 0;
   std::uint64_t time_squeeze = 0;
+  std::uint64_t squeezed_by_budget = 0, squeezed_by_time = 0;     // what it consists of
+  std::vector<std::uint64_t> softnet_processed, softnet_dropped;  // by machine
+  std::vector<core::Nanos> ksoftirqd;                             // likewise: CPU time
+  std::uint64_t wire_packets = 0;                       // frames received by devices that interrupt
   std::uint64_t tcp_timeouts = 0, tcp_retransmits = 0;  // TCPTimeouts, RetransSegs
   std::uint64_t polls = 0, poll_packets = 0;  // NAPI polls of device drivers that did work
   std::uint64_t doorbells = 0;                // that cards were told of packets to send by
   host::charged::PortFigures port;            // of all guest ports together
   core::Balance ledger;
   BusyTimes busy;
+  std::vector<Batches> batches;  // in a fixed order
 
   static Counters read(RunWorld& run);
 };
@@ -62,6 +75,12 @@ struct MachineUsage {
   sched::Usage usage;
 };
 
+// A step that broke the NAPI contract; known: of a device whose `behaviour` is to break it.
+struct NapiBreach {
+  irq::NapiViolation violation;
+  bool known = false;
+};
+
 // One row of the results.
 struct RunResult {
   std::string variant;
@@ -74,8 +93,10 @@ struct RunResult {
   std::vector<CpuShares> cpu;                                // by machine, in the scenario's order
   std::vector<MachineUsage> usage;                           // likewise
   std::vector<std::pair<std::string, std::uint64_t>> drops;  // by reason, only those that occurred
+  std::vector<Batches> batches;                              // of devices and softirqs that had any
   std::vector<NamedCounter>
       counters;  // whatever two equal runs agree on; the fingerprint hashes them
+  std::vector<NapiBreach> napi_violations;  // with RunnerOptions::check_napi
   std::string fingerprint;
   std::string warning;
   std::optional<BusyResource> busiest;  // over the whole run
@@ -85,6 +106,12 @@ struct RunResult {
 // `before` at the workload's start, `after` when all is quiet again.
 RunResult summarise(RunWorld& run, const Counters& before, const Counters& after,
                     const std::vector<std::string>& machine_names);
+
+// Where batches are handled, and why they ended, up to now.
+std::vector<Batches> batches_of(RunWorld& run, const host::charged::PortFigures& port);
+// Likewise, of what happened between two such lists; without those that had none.
+std::vector<Batches> batches_between(const std::vector<Batches>& before,
+                                     const std::vector<Batches>& after);
 
 // Integers only, in a fixed order: results, flows, drops, the counters of every machine and device.
 std::vector<NamedCounter> collect(RunWorld& run, const RunResult& result, const Counters& after);

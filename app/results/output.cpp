@@ -39,6 +39,25 @@ Json provenance_json(const ScenarioFile& file, const Provenance& provenance) {
               {"settle", provenance.settle}};
 }
 
+Json batches_json(const std::vector<Batches>& all) {
+  Json rows = Json::array();
+  for (const Batches& batches : all) {
+    Json ends = Json::object();
+    for (const auto& [why, count] : batches.ends)
+      if (count != 0) ends[why] = count;
+    Json sizes = Json::object();
+    for (std::size_t i = 0; i < core::BatchSizes::kClasses; ++i)
+      if (const std::uint64_t count = batches.sizes.in_class(i); count != 0)
+        sizes[std::to_string(core::BatchSizes::low(i))] = count;
+    rows.push_back(Json{{"where", batches.where},
+                        {"count", batches.sizes.batches()},
+                        {"items", batches.sizes.items()},
+                        {"ends", ends},
+                        {"sizes", sizes}});
+  }
+  return rows;
+}
+
 }  // namespace
 
 Metrics metrics_of(const RunReport& report) {
@@ -86,6 +105,14 @@ std::string print_json(const ScenarioFile& file, const RunReport& report,
       row["busiest"] = Json{{"name", result.busiest->name},
                             {"percent", result.busiest->percent},
                             {"binds", result.busiest->binds()}};
+    for (const auto& [violation, known] : result.napi_violations)
+      row["napi_contract"].push_back(Json{{"instance", violation.instance},
+                                          {"rule", std::string(irq::rule_text(violation.rule))},
+                                          {"step", std::string(violation.step)},
+                                          {"first_ns", core::nanos_since_start(violation.first)},
+                                          {"times", violation.times},
+                                          {"known", known}});
+    row["batches"] = batches_json(result.batches);
     Json published = Json::object();
     for (const Published& figure : file.published)
       if (figure.name.variant == result.variant && figure.name.workload == result.workload)

@@ -28,6 +28,10 @@ std::vector<JudgedExpectation> judge_all(const ScenarioFile& file, const RunRepo
 
 std::string print_table(const ScenarioFile& file, const RunReport& report,
                         const std::vector<JudgedExpectation>& judged, const Provenance& provenance);
+// The block of print_table that says why batches ended; empty if there is nothing to say.
+std::string batches_block(const RunReport& report);
+// What broke the NAPI contract, a line for each; empty if nothing did.
+std::string napi_block(const RunReport& report);
 std::string print_json(const ScenarioFile& file, const RunReport& report,
                        const std::vector<JudgedExpectation>& judged, const Provenance& provenance);
 std::string print_csv(const ScenarioFile& file, const RunReport& report,

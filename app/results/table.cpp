@@ -250,9 +250,9 @@ std::string print_table(const ScenarioFile& file, const RunReport& report,
   std::string text = layout::wrapped(file.title, "");
   for (const std::string& workload : workloads_of(report))
     text += workload_block(Block(report, workload));
-  text += pktgen_block(report) + cpu_block(report) + binding_block(report);
-  text += drops_block(report) + published_block(file, report);
-  text += endings_block(report) + expectations_block(judged);
+  text += pktgen_block(report) + batches_block(report) + cpu_block(report);
+  text += binding_block(report) + drops_block(report) + published_block(file, report);
+  text += napi_block(report) + endings_block(report) + expectations_block(judged);
   const Scenario& scenario = file.variants.front();
   text += "\n" + layout::wrapped(provenance.scenario, "");
   text += layout::wrapped(fmt::format("version {} ({}), seed {}, costs {}", version(), commit(),

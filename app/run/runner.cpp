@@ -103,7 +103,8 @@ class Runner {
     const auto tables = costs_of_machines(scenario);
     if (!tables) return false;
     auto built =
-        RunWorld::build(scenario, workload, *tables, {.settle_mode = options_.settle_mode});
+        RunWorld::build(scenario, workload, *tables,
+                        {.settle_mode = options_.settle_mode, .check_napi = options_.check_napi});
     if (!built) return fail(Ending::failed, built.error().message);
     RunWorld& run = **built;
     Captures captures(scenario, workload, run);
@@ -135,6 +136,7 @@ class Runner {
     result.variant = scenario.variant;
     result.workload = workload.name;
     result.captures = captures_of_run_;
+    result.napi_violations = violations_of(scenario, run.napi_check());
     const std::string name = result.variant + "." + result.workload;
     report_.results.push_back(std::move(result));
     if (!after.ledger.balanced)
@@ -142,6 +144,23 @@ class Runner {
                   name + ": packets are missing from the ledger\n" + after.ledger.text);
     if (std::string lost = captures.close(); !lost.empty()) return fail(Ending::failed, lost);
     return true;
+  }
+
+  // A device that is to have the oddities of UML's driver is expected to show them.
+  static std::vector<NapiBreach> violations_of(const Scenario& scenario,
+                                               const irq::NapiCheck& check) {
+    std::vector<NapiBreach> breaches;
+    for (const irq::NapiViolation& violation : check.violations()) {
+      const auto odd = [&violation](const Device& device) {
+        const auto* const vector = std::get_if<VectorDevice>(&device.kind);
+        return vector != nullptr && vector->behaviour == Behaviour::uml_6_1 &&
+               violation.rule == irq::NapiRule::full_budget_completes &&
+               device.name == violation.instance;
+      };
+      breaches.push_back(
+          {violation, std::any_of(scenario.devices.begin(), scenario.devices.end(), odd)});
+    }
+    return breaches;
   }
 
   // Runs until the workload is over and all is quiet. False if something ended it before.
@@ -165,6 +184,8 @@ class Runner {
         return fail(Ending::timed_out, name + ": the time limit is over");
       progress_.show(name, run.world().timeline());
       if (why == sched::Hub::Stop::quiet) {
+        for (kernel::Machine* machine : run.machines())
+          machine->napi().check_quiet();
         if (run.workload().finished()) return true;
         return fail(
             Ending::stuck,

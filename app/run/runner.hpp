@@ -41,6 +41,7 @@ struct RunnerOptions {
   std::optional<TraceRequest> trace;
   MakeTraceConsumer watch;                           // with all charges; empty: nobody
   std::optional<std::chrono::milliseconds> timeout;  // of wall time, for all runs together
+  bool check_napi = false;                           // also judge drivers by the NAPI contract
   bool progress = false;                             // a line on standard error
 };
 

@@ -157,6 +157,9 @@ const Fields<NicDevice>& kind_fields<NicDevice>() {
             {.assumed = "false", .help = "the card cuts TCP packets into segments"}),
       field("gro", &NicDevice::gro,
             {.assumed = "true", .help = "TCP segments are merged as they are received"}),
+      field("napi", &NicDevice::napi,
+            {.assumed = "true",
+             .help = "false: received in the interrupt handler, onto the backlog; no gro"}),
   };
   return fields;
 }

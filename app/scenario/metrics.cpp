@@ -34,9 +34,13 @@ const std::vector<MetricHelp>& metric_table() {
       {"bytes_per_syscall", "bytes of frames moved by one of them, on average"},
       {"syscalls_per_packet", "the inverse of packets_per_syscall"},
       {"interrupts", "interrupts taken by all machines"},
+      {"packets_per_interrupt", "frames from wires and hosts, to one interrupt of any machine"},
+      {"interrupts_per_packet", "the inverse of packets_per_interrupt"},
       {"batch_mean", "packets of one poll, transmit or call that moved any, on average"},
       {"context_switches", "switches between threads, on all machines"},
       {"time_squeeze", "rounds of NET_RX cut short with work left"},
+      {"squeezed_by_budget", "those of them that had done netdev_budget packets"},
+      {"squeezed_by_time", "those of them that had taken netdev_budget_usecs"},
       {"drops", "packets dropped, for whatever reason"},
       {"connections", "TCP connections that opened"},
       {"tcp_timeouts", "retransmission timeouts of TCP, on all machines"},
@@ -61,6 +65,9 @@ std::vector<std::string> metric_names(const std::vector<std::string>& machine_na
     for (const char* const context : {"", "hardirq_", "softirq_", "task_"}) {
       names.push_back(machine + "_cpu_" + context + "percent");
     }
+    for (const char* const figure :
+         {"_softnet_processed", "_softnet_dropped", "_ksoftirqd_percent"})
+      names.push_back(machine + figure);
     for (std::size_t work = 0; work < sched::kWorkCount; ++work)
       names.push_back(share_metric(machine, static_cast<sched::Work>(work)));
   }

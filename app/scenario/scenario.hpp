@@ -151,6 +151,7 @@ struct NicDevice {  // a network card: one ring pair, a doorbell, one interrupt 
   Checksum checksum = Checksum::software;
   bool tso = false;  // only with Checksum::offload
   bool gro = false;
+  bool napi = false;  // false: receives in the interrupt handler, onto the backlog
 };
 
 struct BridgeDevice {

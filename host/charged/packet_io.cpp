@@ -14,6 +14,7 @@ IoResult PacketIo::send(const core::PacketBatch& batch, std::size_t count) {
   ++figures_.send_calls;
   figures_.send_frames += result.count;
   guest_.hub().timeline().tell(core::Happening::batch_sent, 0, result.count);
+  figures_.send_sizes.add(result.count);
   for (std::size_t i = 0; i < result.count; ++i)
     figures_.send_bytes += batch[i].length();
   switch (result.status) {
@@ -42,6 +43,7 @@ IoResult PacketIo::receive(std::span<ReceiveSlot> slots) {
   if (result.status == IoStatus::would_block) ++figures_.empty_receives;
   figures_.receive_frames += result.count;
   guest_.hub().timeline().tell(core::Happening::batch_received, 0, result.count);
+  figures_.receive_sizes.add(result.count);
   for (const ReceiveSlot& slot : slots.first(result.count)) {
     figures_.receive_bytes += slot.length;
     if (slot.truncated) ++figures_.truncated_frames;

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 
+#include "core/batch_sizes.hpp"
 #include "host/charged/host_call.hpp"
 #include "host/packet_io.hpp"
 #include "sched/scheduler.hpp"
@@ -22,6 +23,7 @@ struct PortFigures {
   std::uint64_t partial_sends = 0;   // fewer frames than offered
   std::uint64_t send_would_block = 0, send_no_buffers = 0, send_failed = 0;
   std::uint64_t truncated_frames = 0;
+  core::BatchSizes send_sizes, receive_sizes;  // frames moved by each call
 
   std::uint64_t calls() const { return send_calls + receive_calls; }
 };

@@ -105,7 +105,10 @@ TEST_CASE("What a busy driver did not take goes first the next time, and taps se
   run.world.run();
   CHECK(run.order() == std::vector<int>{1, 2, 3});
   CHECK(seen == std::vector<std::uint32_t>{1, 2, 3});
-  CHECK(run.m.device.queue().figures().requeues == 2);
+  const net::TxQueue::Figures& figures = run.m.device.queue().figures();
+  CHECK(figures.requeues == 2);
+  CHECK(figures.run_ends[static_cast<std::size_t>(net::RunEnd::busy)] == 2);
+  CHECK(figures.run_sizes.items() == 3);
   CHECK(run.m.machine.softirqs.runs(0, irq::Vector::net_tx) == 2);
   CHECK(ledger_is_closed(run.world));
 }
@@ -136,6 +139,8 @@ TEST_CASE(
   run.world.run();
   CHECK(run.order() == std::vector<int>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10});
   CHECK(queue.figures().bulk_dequeues == 2);
+  CHECK(queue.figures().run_ends[static_cast<std::size_t>(net::RunEnd::byte_limit)] > 0);
+  CHECK(queue.figures().run_sizes.items() == 10);
   CHECK(ledger_is_closed(run.world));
 }
 
@@ -189,6 +194,8 @@ TEST_CASE(
     CHECK_FALSE(rings);
     CHECK(queue.must_ring(true));
     CHECK(queue.must_ring(false));
+    CHECK(queue.figures().promises == 1);
+    CHECK(queue.figures().rings_blocked == 1);
     run.m.driver.while_transmitting = nullptr;
     run.m.device.close();
   });

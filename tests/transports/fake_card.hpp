@@ -85,6 +85,7 @@ class FakeCard {
 struct CardOptions {
   std::size_t transmit = 256, receive = 256;
   bool byte_queue_limits = false;
+  bool napi = true;
 };
 
 // The bench of the other drivers, with a card in place of the port.
@@ -100,7 +101,7 @@ class CardBench : public Bench {
         driver(world.make<transports::Nic>(environment(),
                                            host::NicPort{card.transmit_ring, card.receive_ring,
                                                          transmit_doorbell, receive_doorbell},
-                                           transports::NicOptions{})) {
+                                           transports::NicOptions{.napi = options.napi})) {
     device.set_driver(driver);
     card.line = &driver.line();
   }

@@ -35,6 +35,21 @@ TEST_CASE("A card's burst is polled in whole budgets and one rest, for one inter
   CHECK(ledger_is_closed(bench.world));
 }
 
+TEST_CASE("Without NAPI a burst is received by the interrupt handler, onto the backlog") {
+  const auto mode = GENERATE(from_range(kSettleModes));
+  const std::uint32_t burst = GENERATE(1, 64, 191, 256);
+  CardBench bench(mode, {.napi = false});
+  bench.process([] {});
+  bench.world.at(1'000'000, [&] { bench.card.frames_arrive(1, burst); });
+  bench.world.run();
+  CHECK(bench.driver.line().delivered() == 1);
+  CHECK(bench.driver.napi().figures().polls == 0);
+  CHECK_FALSE(bench.driver.line().masked());
+  CHECK(bench.received == from_to(1, burst));
+  CHECK(bench.card.overruns == 0);
+  CHECK(ledger_is_closed(bench.world));
+}
+
 TEST_CASE("Buffers go back sixteen to a doorbell, and never fewer than the ring can bear") {
   struct Row {
     std::size_t ring;

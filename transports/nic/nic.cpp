@@ -14,19 +14,21 @@ Nic::Nic(DriverEnvironment environment, host::NicPort port, NicOptions options)
       line_(environment.interrupts.add_line(environment.device.name(), irq::Trigger::edge, *this)),
       napi_(environment.napi, environment.device.name(), *this),
       memory_timer_(
-          environment.jiffies, [](void* driver) { static_cast<Nic*>(driver)->napi_.schedule(); },
+          environment.jiffies, [](void* driver) { static_cast<Nic*>(driver)->begin_receiving(); },
           this),
       receive_write_(std::min(kReceiveWrite, port.receive_ring.size() / 2)),
       sent_(core::PacketBatch::kCapacityMax),
       received_(irq::Napi::kWeightDefault),
-      buffers_(core::PacketBatch::kCapacityMax) {}
+      buffers_(core::PacketBatch::kCapacityMax) {
+  if (options_.napi) napi_.set_irq(line_);
+}
 
 net::Features Nic::features() const {
   return {.scatter_gather = true,
           .transmit_checksum = options_.transmit_checksum,
           .segmentation = options_.segmentation && options_.transmit_checksum,
           .receive_checksum = options_.receive_checksum,
-          .gro = options_.gro};
+          .gro = options_.gro && options_.napi};
 }
 
 void Nic::for_each_statistic(
@@ -90,12 +92,33 @@ void Nic::throttle() {
 }
 
 void Nic::interrupt() {
+  if (!options_.napi) return interrupt_without_napi();
   line_.mask();
   napi_.schedule();
 }
 
+// What comes after the last look has raised the line once more.
+void Nic::interrupt_without_napi() {
+  for (int look = 0; look < kLooksMax; ++look) {
+    bool found = clean_transmitted() > 0;
+    while (receive(irq::Napi::kWeightDefault) > 0)
+      found = true;
+    if (!found) break;
+  }
+  if (options_.adaptive_moderation && moderation_.update(environment_.jiffies.jiffies()))
+    throttle();
+}
+
+// Not because of an interrupt: what is there would not bring one.
+void Nic::begin_receiving() {
+  if (options_.napi)
+    napi_.schedule();
+  else
+    line_.raise();
+}
+
 int Nic::poll(int budget) {
-  const bool cleaned = clean_transmitted();
+  const bool cleaned = clean_transmitted() < kTransmitWork;
   const int work = receive(budget);
   if (work == budget || !cleaned) return budget;
   if (napi_.complete_done(work)) {
@@ -116,11 +139,10 @@ void Nic::look_again() {
   napi_.schedule();
 }
 
-// False if as much as one poll may clean was not all.
-bool Nic::clean_transmitted() {
+std::size_t Nic::clean_transmitted() {
   host::DescriptorRing& ring = port_.transmit_ring;
   const std::size_t done = ring.done_now(kTransmitWork);
-  if (done == 0) return true;
+  if (done == 0) return 0;
   OnWire sum{0, 0};
   for (std::size_t i = 0; i < done; ++i) {
     core::PacketPtr packet = ring.take_done();
@@ -136,7 +158,7 @@ bool Nic::clean_transmitted() {
   net::TxQueue& queue = environment_.device.queue();
   queue.completed(done, sum.bytes);
   if (queue.stopped() && ring.unused() >= ring.size() / 4) queue.wake();
-  return done < kTransmitWork;
+  return done;
 }
 
 int Nic::receive(int budget) {
@@ -153,7 +175,10 @@ int Nic::receive(int budget) {
   statistics_.rx_queue_0_bytes += bytes;
   moderation_.received(done, bytes);
   while (!received_.empty()) {
-    environment_.device.receive(received_.take_front(), &napi_);
+    if (options_.napi)
+      environment_.device.receive(received_.take_front(), &napi_);
+    else
+      environment_.device.receive_later(received_.take_front());
     if (missing_ >= receive_write_) give_buffers(receive_write_);
   }
   if (budget > 0 && missing_ >= receive_write_)

@@ -6,6 +6,9 @@
 // polled again), receive up to the budget, give buffers back on the way; with less than a budget
 // done, complete, unmask, and look at the receive ring once more, so that what came between the
 // last look and the unmasking need not wait for the interrupt that moderation grants it.
+//
+// Without NAPI, as e1000 was before 2.6.10: the interrupt handler itself cleans and receives, frame
+// by frame onto the backlog of its CPU (netif_rx). The line is never masked.
 #pragma once
 
 #include "host/descriptor_ring.hpp"
@@ -19,7 +22,8 @@ struct NicOptions {
   bool transmit_checksum = false;    // ethtool -K tx
   bool receive_checksum = false;     // ethtool -K rx
   bool segmentation = false;         // ethtool -K tso; takes transmit_checksum
-  bool gro = true;                   // ethtool -K gro
+  bool gro = true;                   // ethtool -K gro; takes napi
+  bool napi = true;                  // CONFIG_E1000_NAPI
   bool adaptive_moderation = false;  // ethtool -C adaptive-rx
 };
 
@@ -30,6 +34,9 @@ class Nic final : public net::Driver, public irq::InterruptHandler, public irq::
   static constexpr std::size_t kReceiveWrite = 16;
   // Sent packets that one poll cleans at most (IXGBE_DEFAULT_TX_WORK).
   static constexpr std::size_t kTransmitWork = 256;
+  // Without NAPI: how often an interrupt handler looks at both rings, if it finds something
+  // (E1000_MAX_INTR).
+  static constexpr int kLooksMax = 10;
 
   Nic(DriverEnvironment environment, host::NicPort port, NicOptions options);
 
@@ -47,8 +54,9 @@ class Nic final : public net::Driver, public irq::InterruptHandler, public irq::
   void interrupt() override;
   int poll(int budget) override;
   void for_each_napi(const std::function<void(const irq::Napi&)>& visit) const override {
-    visit(napi_);
+    if (options_.napi) visit(napi_);
   }
+  bool frames_wait() const override { return port_.receive_ring.oldest_is_done(); }
 
   const NicStatistics& statistics() const { return statistics_; }
   const Moderation& moderation() const { return moderation_; }
@@ -61,7 +69,9 @@ class Nic final : public net::Driver, public irq::InterruptHandler, public irq::
   };
   OnWire on_wire(const core::Packet& packet) const;
   void throttle();
-  bool clean_transmitted();
+  void interrupt_without_napi();
+  void begin_receiving();
+  std::size_t clean_transmitted();  // how many: kTransmitWork at most
   int receive(int budget);
   void give_buffers(std::size_t count);
   void look_again();
