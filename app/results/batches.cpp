@@ -97,10 +97,12 @@ std::string ends_of(const Batches& batches) {
   return text;
 }
 
-// Single packets, each with the ordinary end, are not worth a line.
+// A few, or single packets that nearly all have the ordinary end, are not worth a line.
 bool says_something(const Batches& batches) {
+  constexpr std::uint64_t kFew = 10;
   const std::uint64_t count = batches.sizes.batches();
-  return 2 * batches.sizes.items() >= 3 * count || batches.ends[0].second * 100 < count * 99;
+  if (count < kFew) return false;
+  return 2 * batches.sizes.items() >= 3 * count || batches.ends[0].second * 100 < count * 95;
 }
 
 }  // namespace

@@ -113,13 +113,9 @@ void add_softirqs(Summary& summary, std::size_t machine, const std::string& name
   const auto since = [&](const std::vector<std::uint64_t> Counters::*counter) {
     return (summary.after.*counter)[machine] - (summary.before.*counter)[machine];
   };
+  summary.set(name + "_interrupts", since(&Counters::interrupts));
   summary.set(name + "_softnet_processed", since(&Counters::softnet_processed));
   summary.set(name + "_softnet_dropped", since(&Counters::softnet_dropped));
-  const sched::Usage usage = summary.after.usage[machine] - summary.before.usage[machine];
-  const core::Nanos in_thread =
-      summary.after.ksoftirqd[machine] - summary.before.ksoftirqd[machine];
-  summary.set_ratio(name + "_ksoftirqd_percent", static_cast<double>(in_thread.count()) * 100.0,
-                    static_cast<double>(usage.of(ContextKind::softirq).count()));
 }
 
 void add_machine(Summary& summary, std::size_t machine, const std::string& name,
@@ -134,6 +130,8 @@ void add_machine(Summary& summary, std::size_t machine, const std::string& name,
   metrics[name + "_cpu_percent"] = percent(usage.busy());
   metrics[name + "_cpu_task_percent"] = task;
   metrics[name + "_cpu_softirq_percent"] = percent(usage.of(ContextKind::softirq));
+  metrics[name + "_cpu_ksoftirqd_percent"] =
+      percent(summary.after.ksoftirqd[machine] - summary.before.ksoftirqd[machine]);
   metrics[name + "_cpu_hardirq_percent"] = percent(usage.of(ContextKind::hardirq));
   summary.result.cpu.push_back({.machine = name,
                                 .user = percent(usage.of(ContextKind::user)),

@@ -62,11 +62,10 @@ std::vector<std::string> metric_names(const std::vector<std::string>& machine_na
   for (const MetricHelp& metric : metric_table())
     names.emplace_back(metric.name);
   for (const std::string& machine : machine_names) {
-    for (const char* const context : {"", "hardirq_", "softirq_", "task_"}) {
+    for (const char* const context : {"", "hardirq_", "softirq_", "task_", "ksoftirqd_"}) {
       names.push_back(machine + "_cpu_" + context + "percent");
     }
-    for (const char* const figure :
-         {"_softnet_processed", "_softnet_dropped", "_ksoftirqd_percent"})
+    for (const char* const figure : {"_softnet_processed", "_softnet_dropped", "_interrupts"})
       names.push_back(machine + figure);
     for (std::size_t work = 0; work < sched::kWorkCount; ++work)
       names.push_back(share_metric(machine, static_cast<sched::Work>(work)));

@@ -101,7 +101,7 @@ TEST_CASE("A poll that used its whole budget and completes is found") {
   };
   CHECK(verdict_on(poll, [](World& world, TestMachine&, Suspect& driver) {
           world.at(2000, [&driver] { driver.frames_arrive(64); });
-        }) == "completes although the whole budget was used in poll at 2000");
+        }) == "completes although the whole budget was used in poll at 2002");
 }
 
 TEST_CASE("A poll that receives with budget 0 is found") {
@@ -113,7 +113,7 @@ TEST_CASE("A poll that receives with budget 0 is found") {
             driver.frames += 1;
             machine.spawn("netconsole", [&] { machine.napi.netpoll(driver.napi); });
           });
-        }) == "receives with budget 0 in netpoll at 2000");
+        }) == "receives with budget 0 in netpoll at 2001");
 }
 
 TEST_CASE("Unmasking before the completion, or after one that was refused, is found") {
@@ -121,7 +121,7 @@ TEST_CASE("Unmasking before the completion, or after one that was refused, is fo
     driver.line.unmask();
     return well_behaved(driver, budget);
   };
-  CHECK(verdict_on(before) == "unmasks without a successful completion in unmask at 1000");
+  CHECK(verdict_on(before) == "unmasks without a successful completion in unmask at 1002");
   const auto refused = [](Suspect& driver, int budget) {
     if (driver.polls == 1) driver.napi.schedule();  // an interrupt came in between: MISSED
     const int work = driver.take(budget);
@@ -129,7 +129,7 @@ TEST_CASE("Unmasking before the completion, or after one that was refused, is fo
     driver.line.unmask();
     return work;
   };
-  CHECK(verdict_on(refused) == "unmasks without a successful completion in unmask at 1000");
+  CHECK(verdict_on(refused) == "unmasks without a successful completion in unmask at 1002");
 }
 
 TEST_CASE("Whoever completes twice is found: the second time it has no longer been the owner") {
@@ -138,12 +138,12 @@ TEST_CASE("Whoever completes twice is found: the second time it has no longer be
     CHECK_FALSE(driver.napi.complete_done(work));
     return work;
   };
-  CHECK(verdict_on(poll) == "completes what it does not own in napi_complete_done at 1000");
+  CHECK(verdict_on(poll) == "completes what it does not own in napi_complete_done at 1002");
 }
 
 TEST_CASE("A poll that leaves budget unused without completing is found") {
   CHECK(verdict_on([](Suspect& driver, int budget) { return driver.take(budget); }) ==
-        "leaves budget unused and does not complete in poll at 1000");
+        "leaves budget unused and does not complete in poll at 1002");
 }
 
 TEST_CASE("A line that nobody will unmask is found when nothing is left to happen") {
@@ -152,7 +152,7 @@ TEST_CASE("A line that nobody will unmask is found when nothing is left to happe
     (void)driver.napi.complete_done(work);
     return work;
   };
-  CHECK(verdict_on(poll) == "leaves its line masked for good in at rest at 1000");
+  CHECK(verdict_on(poll) == "leaves its line masked for good in at rest at 1002");
 }
 
 TEST_CASE("A frame that came before the unmasking and was not looked for again is found") {
@@ -164,7 +164,7 @@ TEST_CASE("A frame that came before the unmasking and was not looked for again i
     }
     return work;
   };
-  CHECK(verdict_on(poll) == "loses a wake-up: frames wait behind an idle line in at rest at 1000");
+  CHECK(verdict_on(poll) == "loses a wake-up: frames wait behind an idle line in at rest at 1002");
 }
 
 }  // namespace
