@@ -77,7 +77,7 @@ TEST_CASE("bash completes commands, options, and the words that an option takes"
     const char* words;
     const char* offered;
   };
-  const Row rows[] = {{"\"\"", "run verify check reference lesson list"},
+  const Row rows[] = {{"\"\"", "run verify check reference lesson"},
                       {"ve", "verify\n"},
                       {"run --se", "--set --seed --settle\n"},
                       {"run --settle \"\"", "always seams random\n"},

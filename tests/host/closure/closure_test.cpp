@@ -73,7 +73,7 @@ TEST_CASE("How charges are paid changes no aggregate", "[closure]") {
 
 TEST_CASE("What is predicted lies within a factor of 1.5 of what was measured", "[closure]") {
   const std::vector<Closure> predictions = testing::load_closures("predictions");
-  CHECK(predictions.size() == 3);
+  CHECK(predictions.size() == 2);
   for (const Closure& prediction : predictions) {
     const sched::CostTable costs = testing::shipped_cost_table(prediction.table);
     for (const ClosurePoint& point : prediction.points) {
