@@ -41,7 +41,7 @@ void read_window(const std::string& text, TraceRequest& trace) {
   const std::size_t dots = text.find("..");
   if (dots == std::string::npos)
     throw CLI::ValidationError("--trace-window", "a window reads FROM..TO, as in 1ms..3ms");
-  const auto read = [&text](const std::string& part, core::Nanos& into) {
+  const auto read = [](const std::string& part, core::Nanos& into) {
     if (part.empty()) return;
     const auto parsed = core::parse_duration(part);
     if (!parsed) throw CLI::ValidationError("--trace-window", parsed.error().message);

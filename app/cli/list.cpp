@@ -1,5 +1,6 @@
 // tapestry list: what there is to use in a scenario, and on it.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <array>
 
@@ -66,8 +67,13 @@ void list_attributes() {
                                   : attribute.assumed.empty()
                                       ? ""
                                       : " (default " + attribute.assumed + ")";
-      fmt::print("  {:<22} {:<9} {}{}{}\n", attribute.name, type_name(attribute.type),
-                 attribute.help, range, assumed);
+      // What a choice is among; the kernels have a list of their own.
+      constexpr std::size_t kFew = 8;
+      std::string among;
+      if (attribute.choices.size() > 1 && attribute.choices.size() <= kFew)
+        among = fmt::format(": {}", fmt::join(attribute.choices, ", "));
+      fmt::print("  {:<22} {:<9} {}{}{}{}\n", attribute.name, type_name(attribute.type),
+                 attribute.help, among, range, assumed);
     }
   }
 }

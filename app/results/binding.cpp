@@ -56,8 +56,9 @@ std::optional<BusyResource> BusyTimes::busiest(const BusyTimes& before, const Bu
     longest = busy;
     most = i;
   }
-  const double percent =
-      static_cast<double>(longest.count()) * 100.0 / static_cast<double>(elapsed.count());
+  // What a run leaves to be done behind its end is in the readings, and no share of it.
+  const double percent = std::min(
+      100.0, static_cast<double>(longest.count()) * 100.0 / static_cast<double>(elapsed.count()));
   return BusyResource{after.entries_[most].name, percent};
 }
 
