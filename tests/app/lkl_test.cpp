@@ -44,9 +44,9 @@ ScenarioFile lkl_scenario(const std::string& device, const std::string& place,
       (costs == "zero" ? "20us" : "500us") +
       "}\n"
       "  out: {kind: udp-stream, from: guest, to: host, size: 1472B, rate: 500Mbit, "
-      "duration: 2ms}\n"
+      "duration: 1ms}\n"
       "  in: {kind: udp-stream, from: host, to: guest, size: 600B, rate: 200Mbit, "
-      "duration: 2ms}\n";
+      "duration: 1ms}\n";
   LoadedScenario loaded = parse_scenario(text, kScenarios + "lkl.yaml");
   for (const Diagnostic& diagnostic : loaded.diagnostics)
     FAIL(diagnostic.format("lkl"));

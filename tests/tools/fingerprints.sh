@@ -11,6 +11,8 @@ root=$(realpath "$(dirname "${BASH_SOURCE[0]}")/../..")
 # What would take a sanitized program minutes runs for a shorter time.
 declare -A shorter=(
   [uml-lkl-tap-virtio.yaml]="--set workloads.stream.duration=50ms --set workloads.maerts.duration=50ms"
+  [uml-on-this-host.yaml]="--set workloads.stream.duration=50ms --set workloads.maerts.duration=50ms"
+  [receive-livelock.yaml]="--set workloads.flood.duration=20ms"
 )
 
 fingerprint() { # fingerprint PROGRAM SCENARIO

@@ -56,7 +56,10 @@ nlohmann::json printed(const ScenarioFile& file, const RunnerOptions& options) {
 }
 
 ScenarioFile shipped(const std::string& name) {
-  LoadedScenario loaded = load_scenario(kRoot + "/scenarios/" + name);
+  LoadOptions shorter;  // 20 ms of a stream have every metric of the whole
+  if (name == "uml-on-this-host.yaml")
+    shorter.overrides = {"workloads.stream.duration=20ms", "workloads.maerts.duration=20ms"};
+  LoadedScenario loaded = load_scenario(kRoot + "/scenarios/" + name, shorter);
   REQUIRE(loaded.scenario);
   return std::move(*loaded.scenario);
 }
